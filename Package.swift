@@ -1,0 +1,104 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// One line a family: its folder under Plugins/, and the C libraries its backing needs beyond the Kit's own.
+// A family whose libraries pkg-config does not find is left out of the build with a note; Scripts/build makes SwiftPM
+// look again after a -dev package was installed.
+let families: [Family] = []
+
+extension Library {
+    static let openssl = Library("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev")
+    static let bluez = Library("CBluez", pkgConfig: "bluez", apt: "libbluetooth-dev")
+    static let sqlite = Library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev")
+    static let javascriptcore = Library(
+        "CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev")
+}
+
+let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
+let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
+let present = families.filter(\.isBuildable)
+let core: [Library] = [.sqlite]
+let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
+
+let package = Package(
+    name: "Apsule",
+    products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
+    dependencies: [.package(path: "Sources/Kit")],
+    targets: [
+        .target(name: "HostCore", dependencies: [kit, "CSQLite"]),
+        .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
+        .executableTarget(name: "descriptor-embed"),
+        .plugin(
+            name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
+            path: "PackagePlugins/EmbedDescriptor"),
+        .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit]),
+    ] + libraries.map(\.systemLibrary) + present.map(\.swiftTarget),
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where [.regular, .executable, .test].contains(target.type) && !target.isC {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+}
+
+// MARK: - What a line of the table becomes
+
+extension Target {
+    /// A C target is named C<Name>, like a C module.
+    var isC: Bool { name.first == "C" && name.dropFirst().first?.isUppercase == true && name != "ContractTests" }
+}
+
+struct Library: Hashable {
+    let target: String, pkgConfig: String, apt: String
+
+    init(_ target: String, pkgConfig: String, apt: String) {
+        (self.target, self.pkgConfig, self.apt) = (target, pkgConfig, apt)
+    }
+
+    var isInstalled: Bool {
+        let query = Process()
+        query.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        query.arguments = ["pkg-config", "--exists", pkgConfig]
+        guard (try? query.run()) != nil else { return false }
+        query.waitUntilExit()
+        return query.terminationStatus == 0
+    }
+
+    var systemLibrary: Target {
+        .systemLibrary(name: target, path: "Libraries/\(target)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+    }
+}
+
+struct Family {
+    let folder: String, needs: [Library], kit: [Target.Dependency]
+
+    init(_ folder: String, needs: Library..., kit: Target.Dependency...) {
+        (self.folder, self.needs, self.kit) = (folder, needs, kit)
+    }
+
+    var isBuildable: Bool {
+        let missing = needs.filter { !$0.isInstalled }
+        if !missing.isEmpty { print("\(folder) is left out: apt-get install \(missing.map(\.apt).joined(separator: " "))") }
+        return missing.isEmpty
+    }
+
+    /// The module is not called like the folder: `Timer` or `Notification` would hide Foundation's types.
+    var target: String { "\(folder)Plugin" }
+
+    var product: Product {
+        .library(name: "apsule-\(folder.prefix(1).lowercased() + folder.dropFirst())", type: .dynamic, targets: [target])
+    }
+
+    var swiftTarget: Target {
+        .target(
+            name: target, dependencies: [ApsulePackage.kit] + kit + needs.map { .target(name: $0.target) },
+            path: "Plugins/\(folder)", plugins: ["EmbedDescriptor"])
+    }
+}
+
+enum ApsulePackage { static let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit") }
