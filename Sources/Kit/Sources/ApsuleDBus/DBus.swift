@@ -1,0 +1,2 @@
+/// D-Bus for families: GDBus on a thread of its own.
+public enum DBus {}
