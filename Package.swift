@@ -10,29 +10,29 @@ let families: [Family] = []
 extension Library {
     static let openssl = Library("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev")
     static let bluez = Library("CBluez", pkgConfig: "bluez", apt: "libbluetooth-dev")
-    static let sqlite = Library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev")
     static let javascriptcore = Library(
         "CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev")
 }
 
 let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
 let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
+let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
 let present = families.filter(\.isBuildable)
-let core: [Library] = [.sqlite]
-let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
+let libraries = Set(present.flatMap(\.needs)).sorted { $0.target < $1.target }
 
 let package = Package(
     name: "Apsule",
     products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
     dependencies: [.package(path: "Sources/Kit")],
     targets: [
-        .target(name: "HostCore", dependencies: [kit, "CSQLite"]),
+        .target(name: "HostCore", dependencies: [kit, sqlite]),
         .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
         .executableTarget(name: "descriptor-embed"),
         .plugin(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
             path: "PackagePlugins/EmbedDescriptor"),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit]),
+        .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
     ] + libraries.map(\.systemLibrary) + present.map(\.swiftTarget),
     swiftLanguageModes: [.v6]
 )
@@ -83,7 +83,8 @@ struct Family {
 
     var isBuildable: Bool {
         let missing = needs.filter { !$0.isInstalled }
-        if !missing.isEmpty { print("\(folder) is left out: apt-get install \(missing.map(\.apt).joined(separator: " "))") }
+        let packages = missing.map(\.apt).joined(separator: " ")
+        if !missing.isEmpty { print("\(folder) is left out: apt-get install \(packages)") }
         return missing.isEmpty
     }
 
@@ -91,7 +92,8 @@ struct Family {
     var target: String { "\(folder)Plugin" }
 
     var product: Product {
-        .library(name: "apsule-\(folder.prefix(1).lowercased() + folder.dropFirst())", type: .dynamic, targets: [target])
+        let family = folder.prefix(1).lowercased() + folder.dropFirst()
+        return .library(name: "apsule-\(family)", type: .dynamic, targets: [target])
     }
 
     var swiftTarget: Target {

@@ -8,12 +8,17 @@ let package = Package(
     products: [
         .library(name: "ApsuleKit", type: .dynamic, targets: ["ApsuleKit", "CApsule"]),
         .library(name: "ApsuleDBus", type: .dynamic, targets: ["ApsuleDBus"]),
+        .library(name: "ApsuleSQLite", type: .dynamic, targets: ["ApsuleSQLite"]),
     ],
     targets: [
         .target(name: "CApsule"),
         .target(name: "ApsuleKit", dependencies: ["CApsule"]),
-        .systemLibrary(name: "CGio", path: "Libraries/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(
+            name: "CGio", path: "Libraries/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "ApsuleDBus", dependencies: ["ApsuleKit", "CGio"]),
+        .systemLibrary(
+            name: "CSQLite", path: "Libraries/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "ApsuleSQLite", dependencies: ["ApsuleKit", "CSQLite"]),
     ],
     swiftLanguageModes: [.v6]
 )
