@@ -1,3 +1,5 @@
+import Glibc
+
 /// One JSON value.
 ///
 /// Integers keep all 64 bits; object members keep their order. Strings and keys compare byte for byte, unlike Swift's
@@ -41,16 +43,26 @@ public enum JSON: Sendable, Hashable {
     }
 
     /// Whether two strings have the same bytes.
-    @inline(__always)
+    @inlinable @inline(__always)
     public static func same(_ one: String, _ other: String) -> Bool {
-        let a = one.utf8
-        let b = other.utf8
-        // `==` first: it settles short strings by comparing two words, and what it holds apart differs in bytes too.
-        return a.count == b.count && one == other && (a.count < 2 || bytesEqual(one, other))
+        // Two words make a string; equal ones hold or refer to the same bytes. Most short strings end here.
+        let a = unsafeBitCast(one, to: (UInt, UInt).self)
+        let b = unsafeBitCast(other, to: (UInt, UInt).self)
+        if a == b { return true }
+        return one.utf8.count == other.utf8.count && sameBytes(one, other)
     }
 
     @usableFromInline
-    static func bytesEqual(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+    static func sameBytes(_ one: String, _ other: String) -> Bool {
+        withBytes(of: one) { a in
+            withBytes(of: other) { b in
+                guard a.count == b.count, let first = a.baseAddress, let second = b.baseAddress else {
+                    return a.count == b.count
+                }
+                return memcmp(first, second, a.count) == 0
+            }
+        }
+    }
 }
 
 // MARK: - Reading
