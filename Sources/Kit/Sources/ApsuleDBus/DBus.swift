@@ -1,2 +1,0 @@
-/// D-Bus for families: GDBus on a thread of its own.
-public enum DBus {}
