@@ -33,6 +33,8 @@ let package = Package(
             path: "PackagePlugins/EmbedDescriptor"),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
+        .target(name: "TestBus", path: "Tests/TestBus"),
+        .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
     ] + libraries.map(\.systemLibrary) + present.map(\.swiftTarget),
     swiftLanguageModes: [.v6]
 )
