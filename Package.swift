@@ -27,6 +27,9 @@ let package = Package(
     targets: [
         .target(name: "HostCore", dependencies: [kit, sqlite]),
         .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
+        .executableTarget(
+            name: "apsule-launch", path: "Sources/launcher",
+            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
         .executableTarget(name: "descriptor-embed"),
         .plugin(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
@@ -51,8 +54,11 @@ for target in package.targets where [.regular, .executable, .test].contains(targ
 // MARK: - What a line of the table becomes
 
 extension Target {
-    /// A C target is named C<Name>, like a C module.
-    var isC: Bool { name.first == "C" && name.dropFirst().first?.isUppercase == true && name != "ContractTests" }
+    /// A C target is named C<Name>, like a C module; the launcher is the one program in C.
+    var isC: Bool {
+        name.first == "C" && name.dropFirst().first?.isUppercase == true && name != "ContractTests"
+            || name == "apsule-launch"
+    }
 }
 
 struct Library: Hashable {
