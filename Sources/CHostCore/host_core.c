@@ -1,0 +1,35 @@
+#define _GNU_SOURCE
+#include "host_core.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int32_t host_open_beneath(int32_t directory, const char *path, int32_t flags, uint32_t mode) {
+    struct open_how how = {
+        .flags = (uint64_t)(uint32_t)(flags | O_CLOEXEC | O_NOCTTY),
+        .mode = (flags & (O_CREAT | __O_TMPFILE)) ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    return result < 0 ? -errno : (int32_t)result;
+}
+
+int32_t host_openat(int32_t directory, const char *path, int32_t flags, uint32_t mode) {
+    int result = openat(directory, path, flags | O_CLOEXEC | O_NOCTTY, mode);
+    return result < 0 ? -errno : result;
+}
+
+void host_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+int32_t host_file_system(const char *path, uint64_t *id) {
+    struct statfs info;
+    if (statfs(path, &info) != 0) return -errno;
+    memcpy(id, &info.f_fsid, sizeof *id);
+    return 0;
+}

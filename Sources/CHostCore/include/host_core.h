@@ -1,0 +1,17 @@
+/* System calls that Swift cannot make itself: variadic ones, and those without a libc wrapper. */
+#ifndef APSULE_HOST_CORE_H
+#define APSULE_HOST_CORE_H
+#include <stdint.h>
+
+/* openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS: a descriptor, or -errno. */
+int32_t host_open_beneath(int32_t directory, const char *path, int32_t flags, uint32_t mode);
+
+/* openat(2) with its mode: a descriptor, or -errno. */
+int32_t host_openat(int32_t directory, const char *path, int32_t flags, uint32_t mode);
+
+/* Names the calling thread. */
+void host_name_thread(const char *name);
+
+/* statfs(2): the file system's id; 0, or -errno. */
+int32_t host_file_system(const char *path, uint64_t *id);
+#endif
