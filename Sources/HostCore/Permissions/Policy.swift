@@ -1,0 +1,69 @@
+public import ApsuleKit
+internal import CHostCore
+internal import Glibc
+
+/// The owner's standing decisions: `policy.json` in the configuration folder, believed only while nobody else can
+/// write it.
+///
+///     {"apsule": 1, "projects": {"com.example.ble-scanner": {"allow": ["bluetooth"], "deny": ["network"]}, "*": {}}}
+public struct Policy: Sendable {
+    struct Rules: Sendable {
+        var allow: Set<String> = []
+        var deny: Set<String> = []
+    }
+
+    private var projects: [String: Rules] = [:]
+    public let path: String
+
+    /// No policy.
+    public init() { path = "" }
+
+    /// Reads the file; one that is not there is no policy.
+    ///
+    /// - Throws: `policy.invalid`, `policy.not_owner_only`.
+    public init(configuration: String) throws(HostError) {
+        path = configuration + "/policy.json"
+        let file = host_openat(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+        if file == -ENOENT || file == -ENOTDIR { return }
+        guard file >= 0 else { throw Self.error("policy.invalid", path, String(cString: strerror(-file))) }
+        defer { close(file) }
+        var info = stat()
+        guard fstat(file, &info) == 0, info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
+            throw Self.error(
+                "policy.not_owner_only", path, "is ignored: it must belong to the user and be writable by nobody else")
+        }
+        let bytes = try FileReader.read(file, path, limit: 1 << 20)
+        let json: JSON
+        do { json = try JSON(parsing: bytes) } catch {
+            let place = error.position(in: bytes)
+            throw Self.error("policy.invalid", "\(path):\(place.line):\(place.column)", error.message)
+        }
+        guard json["apsule"]?.intValue == 1, let projects = json["projects"]?.members else {
+            throw Self.error("policy.invalid", path, "must have \"apsule\": 1 and \"projects\"")
+        }
+        for project in projects {
+            var rules = Rules()
+            for member in project.value.members ?? [] {
+                let names = Set(member.value.arrayValue?.compactMap(\.stringValue) ?? [])
+                switch member.key {
+                case "allow": rules.allow = names
+                case "deny": rules.deny = names
+                default: throw Self.error("policy.invalid", path, "\(project.key): \(member.key) is neither allow nor deny")
+                }
+            }
+            self.projects[project.key] = rules
+        }
+    }
+
+    /// What the policy says: true, false, or nothing. Deny beats allow.
+    func decision(_ identity: ProjectIdentity, _ permission: String) -> Bool? {
+        let rules = [projects[identity.id], projects["*"]].compactMap { $0 }
+        if rules.contains(where: { $0.deny.contains(permission) || $0.deny.contains("*") }) { return false }
+        if rules.contains(where: { $0.allow.contains(permission) || $0.allow.contains("*") }) { return true }
+        return nil
+    }
+
+    private static func error(_ code: String, _ path: String, _ reason: String) -> HostError {
+        HostError(code, "\(path): \(reason)", details: ["path": .string(path), "reason": .string(reason)])
+    }
+}

@@ -1,0 +1,117 @@
+public import ApsuleKit
+
+/// What a call needs: one entry a permission, with the scope values that its arguments name.
+public struct Need: Sendable, Hashable {
+    public let permission: String
+    public let level: String?
+    public let scopes: [String: [String]]
+
+    public init(permission: String, level: String? = nil, scopes: [String: [String]] = [:]) {
+        (self.permission, self.level, self.scopes) = (permission, level, scopes)
+    }
+}
+
+/// What the gate is asked about one call.
+public struct Question: Sendable, Hashable {
+    public let operation: String
+    public let needs: [Need]
+
+    public init(operation: String, needs: [Need]) { (self.operation, self.needs) = (operation, needs) }
+
+    /// Works out from the descriptor and the arguments what a call needs.
+    public init(_ operation: OperationDescriptor, _ arguments: JSON) {
+        self.operation = operation.fullName
+        var needs: [Need] = []
+        if let permission = operation.permission {
+            var scopes: [String: [String]] = [:]
+            for rule in operation.scope {
+                let values = Self.values(at: rule.argument, in: arguments)
+                if !values.isEmpty { scopes[rule.scope, default: []] += values }
+            }
+            needs.append(Need(permission: permission.name, level: permission.level, scopes: scopes))
+        }
+        for requirement in operation.requires {
+            guard requirement.when.map({ !Self.found(at: $0, in: arguments).isEmpty }) ?? true else { continue }
+            if !needs.contains(where: { $0.permission == requirement.permission }) {
+                needs.append(Need(permission: requirement.permission))
+            }
+        }
+        self.needs = needs
+    }
+
+    private static func values(at path: String, in arguments: JSON) -> [String] {
+        found(at: path, in: arguments).flatMap { value -> [String] in
+            switch value {
+            case .string(let text): [text]
+            case .array(let values): values.compactMap(\.stringValue)
+            default: []
+            }
+        }
+    }
+
+    /// The values at a dotted path; an array on the way is gone through element by element.
+    private static func found(at path: String, in arguments: JSON) -> [JSON] {
+        var values = [arguments]
+        for key in path.split(separator: ".") {
+            values = values.flatMap { value -> [JSON] in
+                if case .array(let elements) = value { return elements.compactMap { $0[String(key)] } }
+                return value[String(key)].map { [$0] } ?? []
+            }
+        }
+        return values.filter { $0 != .null }
+    }
+
+    public var json: JSON {
+        ["operation": .string(operation), "needs": .array(needs.map(\.json))]
+    }
+
+    public init?(json: JSON) {
+        guard let operation = json["operation"]?.stringValue, let needs = json["needs"]?.arrayValue else { return nil }
+        self.operation = operation
+        self.needs = needs.compactMap(Need.init(json:))
+        guard self.needs.count == needs.count else { return nil }
+    }
+}
+
+extension Need {
+    var json: JSON {
+        [
+            "permission": .string(permission), "level": level.map { .string($0) } ?? .null,
+            "scopes": .object(
+                scopes.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value.map { .string($0) })) }),
+        ]
+    }
+
+    init?(json: JSON) {
+        guard let permission = json["permission"]?.stringValue else { return nil }
+        var scopes: [String: [String]] = [:]
+        for member in json["scopes"]?.members ?? [] {
+            scopes[member.key] = member.value.arrayValue?.compactMap(\.stringValue) ?? []
+        }
+        self.init(permission: permission, level: json["level"]?.stringValue, scopes: scopes)
+    }
+}
+
+/// The answer to a question.
+public enum Verdict: Sendable {
+    /// `once`: for this call only; else until it is revoked or expires (milliseconds of the wall clock).
+    case allowed(once: Bool, expires: Int64?)
+    /// `permission.denied` or `permission.revoked`, with the rule that decided and what would change it.
+    case denied(HostError)
+}
+
+/// A permission that was given and is no more.
+public struct Revocation: Sendable {
+    public let permission: String
+
+    public init(permission: String) { self.permission = permission }
+
+    public var error: HostError {
+        HostError(
+            "permission.revoked", "The permission \(permission) was revoked.", details: ["permission": .string(permission)])
+    }
+
+    func touches(_ operation: OperationDescriptor) -> Bool {
+        operation.permission?.name == permission || operation.requires.contains { $0.permission == permission }
+    }
+}

@@ -1,0 +1,81 @@
+internal import ApsuleKit
+internal import CHostCore
+internal import Glibc
+internal import Synchronization
+
+/// Asks at the controlling terminal, whatever stdin and stdout are.
+public final class TerminalPrompter: Prompter {
+    private let pauseConsole: @Sendable (Bool) -> Void
+    private let turn = Mutex(())
+
+    /// - Parameter pauseConsole: told true before and false after a question, so that nothing is printed over it.
+    public init(pauseConsole: @escaping @Sendable (Bool) -> Void) { self.pauseConsole = pauseConsole }
+
+    public func ask(_ request: PromptRequest) -> PromptAnswer? {
+        turn.withLock { _ in
+            let terminal = host_openat(AT_FDCWD, "/dev/tty", O_RDWR, 0)
+            // A process in the background would be stopped by reading.
+            guard terminal >= 0, tcgetpgrp(terminal) == getpgrp() else {
+                if terminal >= 0 { close(terminal) }
+                return nil
+            }
+            defer { close(terminal) }
+            pauseConsole(true)
+            defer { pauseConsole(false) }
+            // What was typed before the question cannot be an answer to it.
+            tcflush(terminal, TCIFLUSH)
+            show(Self.question(request), terminal)
+            while true {
+                guard let line = readLine(terminal) else { return PromptAnswer.none }
+                switch line.lowercased() {
+                case "o", "once": return .once
+                case "r", "run": return .run
+                case "a", "always": return .always
+                case "n", "never": return .never
+                default: show("Please type o, r, a or n: ", terminal)
+                }
+            }
+        }
+    }
+
+    static func question(_ request: PromptRequest) -> String {
+        let place = request.identity.origin.split(separator: "#").first.map(String.init) ?? request.identity.origin
+        var text = "\n\(SafeText.escape(request.projectName)) wants to \(request.title).\n"
+        text += "  project  \(SafeText.escape(request.identity.id))\n"
+        text += "  from     \(SafeText.escape(place, limit: 400))\n"
+        text += "  for      \(request.operation)\n"
+        if let reason = request.declaration.reason { text += "  reason   \(SafeText.escape(reason))\n" }
+        if let level = request.declaration.level { text += "  level    \(SafeText.escape(level))\n" }
+        for (scope, values) in request.declaration.scopes.sorted(by: { $0.key < $1.key }) {
+            let list = values.map { SafeText.escape($0, limit: 60) }.joined(separator: ", ")
+            text += "  only     \(scope): \(list.isEmpty ? "none" : list)\n"
+        }
+        return text + "Allow [o]nce, for this [r]un, [a]lways, or [n]ever? "
+    }
+
+    private func show(_ text: String, _ terminal: Int32) {
+        _ = Array(text.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
+    }
+
+    private func readLine(_ terminal: Int32) -> String? {
+        var bytes: [UInt8] = []
+        while bytes.count < 256 {
+            var byte: UInt8 = 0
+            let count = read(terminal, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return nil }
+            if byte == 0x0a { break }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self).trimmingWhitespace
+    }
+}
+
+extension String {
+    var trimmingWhitespace: String {
+        let isSpace: (Character) -> Bool = { $0.isWhitespace }
+        let start = drop(while: isSpace)
+        guard let end = start.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(start[...end])
+    }
+}

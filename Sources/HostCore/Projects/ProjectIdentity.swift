@@ -1,0 +1,45 @@
+public import ApsuleKit
+internal import CHostCore
+internal import Glibc
+
+/// Who a project is: its id, and where it comes from. The same id from another place is another project.
+public struct ProjectIdentity: Sendable, Hashable {
+    public let id: String
+    /// `folder:<path>#<inode>@<file system>`, `file:…`, or `cli`.
+    public let origin: String
+
+    public init(id: String, origin: String) { (self.id, self.origin) = (id, origin) }
+
+    /// The command line itself, `apsule call`.
+    public static let commandLine = ProjectIdentity(id: "apsule.cli", origin: "cli")
+
+    /// The identity of a folder or a single script.
+    ///
+    /// - Throws: `manifest.not_found`.
+    public init(id: String, path: String) throws(HostError) {
+        guard let real = realpath(path, nil) else {
+            throw HostError("manifest.not_found", "\(path): \(String(cString: strerror(errno)))")
+        }
+        defer { free(real) }
+        var info = stat()
+        var fileSystem: UInt64 = 0
+        guard stat(real, &info) == 0, host_file_system(real, &fileSystem) == 0 else {
+            throw HostError("manifest.not_found", "\(path): \(String(cString: strerror(errno)))")
+        }
+        let kind = info.st_mode & S_IFMT == S_IFDIR ? "folder" : "file"
+        self.id = id
+        // A single script is replaced at each save by many editors: its inode would change with it.
+        let inode = kind == "folder" ? String(info.st_ino) : "-"
+        origin = "\(kind):\(String(cString: real))#\(inode)@\(String(fileSystem, radix: 16))"
+    }
+
+    /// A folder name for it: the id and a hash of the origin.
+    var folderName: String { "\(id)-\(String(Hash.fnv1a(origin), radix: 16))" }
+}
+
+/// A hash that is the same in every process; not for secrets.
+enum Hash {
+    static func fnv1a(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}
