@@ -25,7 +25,8 @@ let package = Package(
     products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
     dependencies: [.package(path: "Sources/Kit")],
     targets: [
-        .target(name: "HostCore", dependencies: [kit, sqlite]),
+        .target(name: "CHostCore"),
+        .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore"]),
         .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
         .executableTarget(
             name: "apsule-launch", path: "Sources/launcher",

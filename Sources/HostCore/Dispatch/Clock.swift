@@ -1,0 +1,13 @@
+internal import Glibc
+
+/// Milliseconds of the monotonic clock, and of the day's.
+public enum Clock {
+    public static var now: Int64 { read(CLOCK_MONOTONIC) }
+    public static var wall: Int64 { read(CLOCK_REALTIME) }
+
+    private static func read(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

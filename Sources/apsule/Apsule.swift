@@ -1,0 +1,6 @@
+import HostCore
+
+@main
+struct Apsule {
+    static func main() {}
+}
