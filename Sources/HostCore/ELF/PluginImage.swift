@@ -5,7 +5,7 @@ public import ApsuleKit
 /// No input, however damaged, does more than throw. Codes: `plugin.not_elf`, `plugin.not_library`,
 /// `plugin.wrong_machine`, `plugin.truncated`, `plugin.damaged`, `plugin.descriptor_missing`,
 /// `plugin.descriptor_too_large`; of `check` `plugin.runpath`, `plugin.executable_stack`, `plugin.entry_missing`.
-public struct PluginFile: Sendable {
+public struct PluginImage: Sendable {
     /// The JSON of the section `apsule_family`, unread.
     public let descriptor: [UInt8]
     /// The libraries that the loader would load with it (DT_NEEDED), in their order.
