@@ -5,7 +5,9 @@ import PackageDescription
 // One line a family: its folder under Plugins/, and the C libraries its backing needs beyond the Kit's own.
 // A family whose libraries pkg-config does not find is left out of the build with a note; Scripts/build makes SwiftPM
 // look again after a -dev package was installed.
-let families: [Family] = []
+let families: [Family] = [
+    Family("Timer"),
+]
 
 extension Library {
     static let openssl = Library("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev")
@@ -39,7 +41,8 @@ let package = Package(
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
         .target(name: "TestBus", path: "Tests/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
-    ] + libraries.map(\.systemLibrary) + present.map(\.swiftTarget),
+        .target(name: "TestHost", dependencies: [kit], path: "Tests/Support/TestHost"),
+    ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets),
     swiftLanguageModes: [.v6]
 )
 
@@ -105,10 +108,14 @@ struct Family {
         return .library(name: "apsule-\(family)", type: .dynamic, targets: [target])
     }
 
-    var swiftTarget: Target {
-        .target(
-            name: target, dependencies: [ApsulePackage.kit] + kit + needs.map { .target(name: $0.target) },
-            path: "Plugins/\(folder)", plugins: ["EmbedDescriptor"])
+    /// The plugin, and the unit suite that stands beside every plugin.
+    var swiftTargets: [Target] {
+        [
+            .target(
+                name: target, dependencies: [ApsulePackage.kit] + kit + needs.map { .target(name: $0.target) },
+                path: "Plugins/\(folder)", plugins: ["EmbedDescriptor"]),
+            .testTarget(name: "\(target)Tests", dependencies: [.target(name: target), "TestHost", ApsulePackage.kit]),
+        ]
     }
 }
 
