@@ -25,7 +25,7 @@ public struct PluginFolder: Sendable, Hashable {
         name = String(name.dropLast(3))
         if name.hasPrefix("libapsule-") { name = String(name.dropFirst("libapsule-".count)) }
         do throws(HostError) {
-            let descriptor = try PluginFile.descriptor(of: file, isBundled: isBundled)
+            let descriptor = try PluginInspection.descriptor(of: file, isBundled: isBundled)
             if taken.contains(descriptor.family) {
                 throw HostError("plugin.name_taken", "A bundled family is called \(descriptor.family) already.")
             }
@@ -59,8 +59,8 @@ public struct PluginFolder: Sendable, Hashable {
         for name in Self.names(in: folder) where name.hasSuffix(".json") && !built.contains(String(name.dropLast(5))) {
             let family = String(name.dropLast(5))
             let file = folder + "/" + name
-            guard let bytes = try? FileReader.read(file, limit: PluginFile.maximumDescriptor),
-                let descriptor = try? Descriptor(parsing: bytes, file: file), descriptor.json["provider"] == nil
+            guard let bytes = try? FileReader.read(file, limit: PluginInspection.maximumDescriptor),
+                let descriptor = try? Descriptor(parsing: bytes, file: file), descriptor.json["x-provider"] == nil
             else { continue }
             let package = descriptor.backing?["package"]?.stringValue
             let error = HostError.unavailable(
