@@ -25,6 +25,8 @@ public protocol CallObserver: AnyObject, Sendable {
 /// One call that was started.
 public protocol RunningCall: AnyObject, Sendable {
     var id: UInt64 { get }
+    /// Whether it delivers events after its answer.
+    var isStream: Bool { get }
 
     /// Ends the call with `host.cancelled`; a stream that is open ends with `end {reason: "cancelled"}`.
     func cancel()

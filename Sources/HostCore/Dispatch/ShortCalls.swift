@@ -5,6 +5,7 @@ import Synchronization
 /// A call that was refused before it had an id: unknown, malformed, too large, or too many.
 final class RefusedCall: RunningCall {
     let id: UInt64 = 0
+    let isStream = false
 
     init(_ error: HostError, _ observer: any CallObserver) {
         observer.answered(self, .failure(error))

@@ -218,6 +218,16 @@ public final class PermissionAuthority: Authority {
             ])
     }
 
+    /// Saves a person's approval given outside a prompt, at a terminal.
+    public func grant(_ permission: String, _ declaration: Declaration, expires: Int64? = nil) throws(HostError) {
+        try store.save(
+            Grant(
+                identity: subject.identity, permission: permission, isAllowed: true, declaration: declaration,
+                created: Clock.wall, expires: expires))
+        audit.write(
+            "granted", subject.identity, [.init("permission", .string(permission)), .init("by", "command line")])
+    }
+
     // MARK: - Revocation
 
     /// Looks whether another process took grants away; called when the state folder changes, and now and then.

@@ -1,0 +1,58 @@
+public import ApsuleKit
+
+/// One host: its registry, permissions and state, from which projects are opened.
+public final class Host: Sendable {
+    public let installation: Installation
+    public let paths: HostPaths
+    public let registry: Registry
+    public let catalogue: PermissionCatalogue
+
+    /// - Parameters:
+    ///   - stateOverride: `--state DIR`.
+    ///   - plugins: further plugin folders, `--plugins DIR`.
+    ///   - bundled: further folders whose plugins are trusted; tests name theirs here.
+    public init(
+        installation: Installation = Installation(), stateOverride: String? = nil, plugins: [String] = [],
+        bundled: [String] = []
+    ) throws(HostError) {
+        self.installation = installation
+        paths = try HostPaths(override: stateOverride, environment: installation.environment)
+        let folders =
+            bundled.map { PluginFolder(path: $0, isBundled: true) }
+            + installation.pluginFolders(data: paths.data, extra: plugins)
+        registry = Registry(folders: folders, hostFamilies: try installation.hostFamilies())
+        catalogue = PermissionCatalogue(descriptors: registry.snapshot.entries.compactMap(\.descriptor))
+    }
+
+    /// Opens the permissions of a project. A policy that cannot be believed is reported, and decides nothing.
+    public func authority(
+        _ subject: PermissionAuthority.Subject, allowed: Set<String> = [], prompter: any Prompter,
+        warn: (HostError) -> Void = { _ in }
+    ) throws(HostError) -> PermissionAuthority {
+        for name in allowed where catalogue[name] == nil {
+            let nearest = Suggestion.nearest(to: name, among: catalogue.names).map { " Did you mean \($0)?" } ?? ""
+            throw HostError("permissions.unknown", "There is no permission \(name).\(nearest)")
+        }
+        var policy = Policy()
+        do throws(HostError) { policy = try Policy(configuration: paths.configuration) } catch { warn(error) }
+        return PermissionAuthority(
+            subject: subject, catalogue: catalogue, store: try GrantStore(state: paths.state),
+            audit: try AuditLog(state: paths.state), policy: policy, allowed: allowed, prompter: prompter)
+    }
+
+    /// Opens a dispatcher for a project in this process.
+    ///
+    /// - Parameter open: makes providers of families that run elsewhere; nil: in this process.
+    public func dispatcher(
+        _ identity: ProjectIdentity, authority: any Authority & PermissionDesk, settings: JSON = .object([]),
+        console: any ConsoleSink
+    ) throws(HostError) -> Dispatcher {
+        let files = try ProjectFiles(data: paths.data, identity: identity)
+        let providers = ProviderFactory(
+            registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings)
+        let catalog = Catalog(registry: registry) { descriptor, host throws(HostError) in
+            try providers.open(descriptor, host)
+        }
+        return Dispatcher(catalog: catalog, gate: Gate(authority: authority), files: files, console: console)
+    }
+}
