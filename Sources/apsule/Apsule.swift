@@ -1,6 +1,57 @@
+import ApsuleKit
+import Glibc
 import HostCore
 
+/// `apsule`: argument parsing and printing; everything else is HostCore's and ScriptRuntime's.
 @main
 struct Apsule {
-    static func main() {}
+    static func main() {
+        // Somebody who closes our output is no reason to die half-way.
+        signal(SIGPIPE, SIG_IGN)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let json = arguments.contains("--json")
+        do throws(HostError) {
+            exit(try run(arguments).rawValue)
+        } catch {
+            Output.failure(error, json: json)
+            exit(ExitCode(error).rawValue)
+        }
+    }
+
+    private static func run(_ arguments: [String]) throws(HostError) -> ExitCode {
+        guard let name = arguments.first, name != "--help", name != "-h" else { return HelpCommand.overview() }
+        if name == "--version" {
+            Output.line("apsule \(Discovery.hostVersion)")
+            return .ok
+        }
+        let rest = arguments.dropFirst()
+        guard let command = commands.first(where: { $0.name == name }) else {
+            let nearest = Suggestion.nearest(to: name, among: commands.map(\.name)).map { " Did you mean \($0)?" } ?? ""
+            throw HostError("usage.invalid", "There is no command \(name).\(nearest) Try apsule help.")
+        }
+        if rest.contains("--help") { return HelpCommand.show(command) }
+        return try command.run(rest)
+    }
+
+    /// One line a command: its name, how it is called, what it does.
+    struct Command: Sendable {
+        let name: String
+        let usage: String
+        let summary: String
+        let run: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode
+    }
+
+    static let commands: [Command] = [
+        Command(
+            name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …] [--allow PERMISSION] [--for 5s]",
+            summary: "Calls one operation; a stream prints a JSON line an event.", run: CallCommand.run),
+        Command(
+            name: "discover", usage: "[QUERY] [--probe] [--json]",
+            summary: "Lists families and operations: family:bluetooth stream:true permission:network text.",
+            run: DiscoverCommand.run),
+        Command(
+            name: "permissions", usage: "list | grant | revoke | explain",
+            summary: "Shows and changes what projects may do.", run: PermissionsCommand.run),
+        Command(name: "help", usage: "[COMMAND | ERROR CODE]", summary: "Explains a command or an error.", run: HelpCommand.run),
+    ]
 }

@@ -1,0 +1,95 @@
+import ApsuleKit
+import Glibc
+import HostCore
+import Synchronization
+
+/// `apsule call FAMILY.OPERATION …`: one operation, as the identity `apsule.cli`.
+enum CallCommand {
+    static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        let options = try Options(arguments, taking: ["allow", "for", "timeout"], flags: [])
+        let operation = try options.word(0, "FAMILY.OPERATION")
+        let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
+        let value = try CallArguments.parse(options.words.dropFirst())
+        let subject = PermissionAuthority.Subject(
+            identity: .commandLine, name: "The command line (apsule call)", declarations: nil)
+        let authority = try host.authority(
+            subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { _ in },
+            warn: { Output.failure($0, json: options.isJSON) })
+        let console = StandardErrorConsole()
+        let dispatcher = try host.dispatcher(.commandLine, authority: authority, console: console)
+        defer { dispatcher.close() }
+        let printer = CallPrinter()
+        let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }
+        let call = dispatcher.start(
+            operation, Payload(Payload.escaping(value)), timeoutMs: timeout, observer: printer)
+        Interrupt.onInterrupt { call.cancel() }
+        if let text = options["for"] {
+            let limit = try Duration.milliseconds(text)
+            HostCore.Thread.start(name: "apsule.for") {
+                usleep(UInt32(min(limit, 3_600_000)) * 1_000)
+                call.cancel()
+            }
+        }
+        if let error = printer.wait() {
+            // A stream that was cut off by --for or Ctrl-C has done what was asked.
+            Output.failure(error, json: options.isJSON)
+            return Interrupt.wasInterrupted && error.code == "host.cancelled" ? .interrupted : ExitCode(error)
+        }
+        return Interrupt.wasInterrupted ? .interrupted : .ok
+    }
+}
+
+/// Prints the answer, or each event, as it comes.
+final class CallPrinter: CallObserver {
+    private enum Done: Sendable {
+        case ok
+        case failed(HostError)
+    }
+
+    private let done = Mutex<Done?>(nil)
+    private let printing = Mutex(())
+    private let condition = Semaphore()
+
+    func answered(_ call: any RunningCall, _ result: Result<Payload, HostError>) {
+        switch result {
+        case .failure(let error): finish(.failed(error))
+        case .success(let payload):
+            // A stream's handle is no use on a command line; its events and its end are.
+            if call.isStream { return }
+            Output.line(Output.isTerminal ? payload.inlined().pretty() : payload.inlined().text)
+            finish(.ok)
+        }
+    }
+
+    func eventsReady(_ call: any RunningCall) {
+        printing.withLock { _ in
+            while let item = call.next() {
+                switch item {
+                case .event(let name, let payload): line(name, payload.inlined())
+                case .end(let final, let reason):
+                    var members: [JSON.Member] = [.init("reason", .string(reason))]
+                    if let final, final.value != .null { members.append(.init("final", final.inlined())) }
+                    line("end", .object(members))
+                    finish(.ok)
+                case .failed(let error): finish(.failed(error))
+                }
+            }
+        }
+    }
+
+    private func line(_ name: String, _ value: JSON) {
+        Output.line(JSON.object([.init("type", .string(name))] + (value.members ?? [.init("value", value)])).text)
+    }
+
+    private func finish(_ how: Done) {
+        done.withLock { if $0 == nil { $0 = how } }
+        condition.signal()
+    }
+
+    /// Waits for the end; the error where there was one.
+    func wait() -> HostError? {
+        condition.wait()
+        if case .failed(let error) = done.withLock({ $0 }) { return error }
+        return nil
+    }
+}

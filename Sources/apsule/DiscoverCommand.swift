@@ -1,0 +1,67 @@
+import ApsuleKit
+import HostCore
+
+/// `apsule discover`: what this host can do, without running any plugin.
+enum DiscoverCommand {
+    static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        let options = try Options(arguments, taking: [], flags: ["probe"])
+        let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
+        if options.has("probe") { Probe.all(host.registry) }
+        let query = try DiscoveryQuery(options.words.joined(separator: " "))
+        let report = Discovery.report(host.registry.snapshot, query: query)
+        if options.isJSON {
+            Output.line(Output.isTerminal ? report.pretty() : report.text)
+            return .ok
+        }
+        for family in report["families"]?.arrayValue ?? [] { show(family) }
+        return .ok
+    }
+
+    private static func show(_ family: JSON) {
+        let status = family["status"]?.stringValue ?? ""
+        let colour = ["ready": 32, "unprobed": 32, "unavailable": 33, "quarantined": 33][status] ?? 31
+        let name = SafeText.escape(family["family"]?.stringValue ?? "")
+        Output.line(
+            "\(Output.bold(name)) \(Output.colour(status, colour))  \(SafeText.escape(family["summary"]?.stringValue ?? ""))")
+        if let reason = family["reason"]?.stringValue { Output.line("  why: \(SafeText.escape(reason, limit: 500))") }
+        if let fix = family["fix"]?.stringValue { Output.line("  fix: \(SafeText.escape(fix, limit: 500))") }
+        for operation in family["operations"]?.arrayValue ?? [] {
+            let name = SafeText.escape(operation["name"]?.stringValue ?? "")
+            let arguments = (operation["arguments"]?["properties"]?.members ?? []).map { member in
+                let required = operation["arguments"]?["required"]?.arrayValue?.contains(.string(member.key)) == true
+                return required ? member.key : member.key + "?"
+            }
+            let stream = operation["kind"] == "stream" ? " stream" : ""
+            let permission = operation["permission"]?.stringValue.map { " [\($0)]" } ?? ""
+            Output.line("  \(name)(\(arguments.joined(separator: ", ")))\(Output.dim(stream + permission))")
+            Output.line("      \(Output.dim(SafeText.escape(operation["summary"]?.stringValue ?? "", limit: 500)))")
+        }
+    }
+}
+
+/// Asks bundled plugins whether they can work on this machine.
+enum Probe {
+    static func all(_ registry: Registry) {
+        for entry in registry.snapshot.entries where entry.provider == "bundled" && entry.status == .unprobed {
+            guard let descriptor = entry.descriptor else { continue }
+            do throws(HostError) {
+                let library = try PluginLibrary(path: entry.path, descriptor: descriptor)
+                let answered = Semaphore()
+                library.probe { status in
+                    if status["status"] == "ready" {
+                        registry.mark(entry.family, .ready, nil)
+                    } else {
+                        let error = HostError.unavailable(
+                            entry.family, status["reason"]?.stringValue ?? "It gave no reason.",
+                            fix: status["fix"]?.stringValue ?? "none known")
+                        registry.mark(entry.family, .unavailable, error)
+                    }
+                    answered.signal()
+                }
+                answered.wait()
+            } catch {
+                registry.mark(entry.family, .invalid, error)
+            }
+        }
+    }
+}

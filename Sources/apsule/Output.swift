@@ -1,0 +1,73 @@
+import ApsuleKit
+import Glibc
+import HostCore
+
+/// What the command line prints: plain lines, colours on a terminal only, JSON where asked for.
+enum Output {
+    static let isTerminal = isatty(1) == 1
+    static let hasColour = isatty(1) == 1 && getenv("NO_COLOR") == nil
+    static let errorsHaveColour = isatty(2) == 1 && getenv("NO_COLOR") == nil
+
+    static func line(_ text: String) { write(1, text + "\n") }
+    static func error(_ text: String) { write(2, text + "\n") }
+
+    private static func write(_ file: Int32, _ text: String) {
+        let bytes = Array(text.utf8)
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            // Nobody reads any more: there is nobody to tell either.
+            if count <= 0 { return }
+            done += count
+        }
+    }
+
+    static func bold(_ text: String) -> String { hasColour ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
+    static func dim(_ text: String) -> String { hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
+    static func colour(_ text: String, _ code: Int) -> String { hasColour ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text }
+
+    /// An error for a person: code, message, reason and fix; one JSON line where asked for.
+    static func failure(_ error: HostError, json: Bool) {
+        if json { return self.error(JSON.object([.init("error", error.json)]).text) }
+        let code = errorsHaveColour ? "\u{1b}[31m\(error.code)\u{1b}[0m" : error.code
+        self.error("\(code): \(SafeText.escape(error.message, limit: 2_000))")
+        if let reason = error.details["reason"]?.stringValue, !error.message.contains(reason) { self.error("  why: \(reason)") }
+        if let fix = error.details["fix"]?.stringValue { self.error("  fix: \(fix)") }
+    }
+}
+
+/// The exit codes of `apsule`.
+enum ExitCode: Int32 {
+    case ok = 0
+    case failed = 1
+    case usage = 2
+    case permission = 3
+    case unavailable = 4
+    case conflict = 5
+    case validation = 6
+    case timeout = 124
+    case interrupted = 130
+
+    init(_ error: HostError) {
+        let family = error.code.prefix { $0 != "." }
+        let reason = error.code.drop { $0 != "." }.dropFirst()
+        self =
+            switch (family, reason) {
+            case ("usage", _), ("host", "operation_unknown"): .usage
+            case ("permission", _): .permission
+            case ("host", "timeout"): .timeout
+            case ("host", "cancelled"): .interrupted
+            case ("host", "invalid_argument"), ("host", "payload_too_large"), ("host", "payload_too_deep"): .validation
+            case ("manifest", _), ("descriptor", _): .validation
+            case (_, "unavailable"), (_, "unsupported"), ("plugin", _): .unavailable
+            default: error.details["reason"] != nil && error.details["fix"] != nil ? .unavailable : .failed
+            }
+    }
+}
+
+enum Suggestions {
+    static func option(_ name: String, _ known: Set<String>) -> String {
+        Suggestion.nearest(to: name, among: known).map { " Did you mean --\($0)?" } ?? ""
+    }
+}

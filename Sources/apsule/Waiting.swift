@@ -1,0 +1,54 @@
+import ApsuleKit
+import Glibc
+import HostCore
+import Synchronization
+
+/// A counting semaphore for the main thread, which has nothing to do but wait.
+///
+/// `@unchecked Sendable`: sem_t is made for use by several threads.
+final class Semaphore: @unchecked Sendable {
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func signal() { sem_post(semaphore) }
+    func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
+}
+
+/// The first Ctrl-C stops cleanly, the second ends the process.
+enum Interrupt {
+    private static let count = Atomic<Int>(0)
+
+    static var wasInterrupted: Bool { count.load(ordering: .relaxed) > 0 }
+
+    /// Runs `handler` on a thread of its own at the first SIGINT or SIGTERM.
+    static func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGTERM)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        HostCore.Thread.start(name: "apsule.signals") { [signals] in
+            var signals = signals
+            while true {
+                var number: Int32 = 0
+                guard sigwait(&signals, &number) == 0 else { continue }
+                if count.add(1, ordering: .relaxed).newValue > 1 { _exit(ExitCode.interrupted.rawValue) }
+                handler()
+            }
+        }
+    }
+}
+
+/// Lines of plugins on stderr.
+final class StandardErrorConsole: ConsoleSink {
+    func write(_ level: LogLevel, source: String, _ text: String) {
+        if level == .debug, getenv("APSULE_DEBUG") == nil { return }
+        Output.error("\(source): \(SafeText.escape(text, limit: 4_000))")
+    }
+}
