@@ -23,17 +23,18 @@ let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
 let present = families.filter(\.isBuildable)
 let libraries = Set(present.flatMap(\.needs)).sorted { $0.target < $1.target }
 
+let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
+
 let package = Package(
     name: "Apsule",
     products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
     dependencies: [.package(path: "Sources/Kit")],
     targets: [
         .target(name: "CHostCore"),
-        .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore"]),
+        .target(name: "CProcess", cSettings: strictC),
+        .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore", "CProcess"]),
         .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
-        .executableTarget(
-            name: "apsule-launch", path: "Sources/launcher",
-            cSettings: [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]),
+        .executableTarget(name: "apsule-launch", path: "Sources/launcher", cSettings: strictC),
         .executableTarget(name: "descriptor-embed"),
         .plugin(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
