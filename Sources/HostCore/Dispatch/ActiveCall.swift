@@ -54,6 +54,12 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
         }
     }
 
+    /// The provider has taken the call. A cancel that came while it did may have come before it knew of the call.
+    func invoked() {
+        let (isCancelled, provider) = state.withLock { ($0.phase == .abandoned || $0.cancelReason != nil, $0.provider) }
+        if isCancelled { cancelProvider(provider) }
+    }
+
     /// Ends a call that no provider has seen: denied, or its family cannot be opened.
     func refuse(_ error: HostError) { giveUp(error, nil) }
 

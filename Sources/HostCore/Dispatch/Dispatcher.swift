@@ -64,7 +64,9 @@ public final class Dispatcher: CallPort, Sendable {
     }
 
     public func answerInline(_ operation: OperationDescriptor, _ arguments: Payload) -> Result<Payload, HostError>? {
-        guard operation.isInline, let provider = catalog.openProvider(operation.family) else { return nil }
+        guard operation.isInline, let provider = catalog.openProvider(operation.family), provider.answersInline else {
+            return nil
+        }
         do {
             let prepared = try prepare(operation, arguments)
             guard prepared.question.needs.count <= (operation.permission == nil ? 0 : 1), gate.isAllowed(prepared.question)
@@ -137,13 +139,14 @@ public final class Dispatcher: CallPort, Sendable {
                 guard call.begin(provider, deadline: timeout == 0 ? .max : Clock.now + Int64(timeout)) else { return }
                 watch.wake()
                 provider.invoke(index, call: call.id, arguments: prepared.payload, sink: call)
+                call.invoked()
             } catch {
                 call.refuse(error as? HostError ?? HostError("host.failed", "\(error)"))
             }
         }
         // Inline operations do not block, unless an argument makes them need more than usual: a file, say.
         let isQuick = call.operation.isInline && prepared.question.needs.count <= (call.operation.permission == nil ? 0 : 1)
-        if isQuick, catalog.openProvider(call.operation.family) != nil { work() } else { pool.submit(work) }
+        if isQuick, catalog.openProvider(call.operation.family)?.answersInline == true { work() } else { pool.submit(work) }
     }
 
     // MARK: - While calls run

@@ -67,6 +67,7 @@ public final class PluginHostServer: Sendable {
             return invoke(call, operation, isStream, arguments)
         case .cancel(let call):
             let (provider, served) = state.withLock { ($0.provider, $0.calls[call]) }
+            served?.isCancelled.store(true, ordering: .sequentiallyConsistent)
             if served != nil { provider?.cancel(call) }
         case .grant(let call, let events, let bytes):
             let (provider, served) = state.withLock { ($0.provider, $0.calls[call]) }
@@ -104,7 +105,11 @@ public final class PluginHostServer: Sendable {
             call.fail(HostError("plugin.failed", "The \(family) plugin has no operation \(operation) to run now."))
             return nil
         }
-        return { provider.invoke(operation, call: id, arguments: arguments, sink: call) }
+        return {
+            provider.invoke(operation, call: id, arguments: arguments, sink: call)
+            // A cancel that came meanwhile may have come before the plugin knew of the call.
+            if call.isCancelled.load(ordering: .sequentiallyConsistent) { provider.cancel(id) }
+        }
     }
 
     private func send(_ report: PluginReport) {

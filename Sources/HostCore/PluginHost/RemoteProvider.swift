@@ -7,6 +7,7 @@ internal import Synchronization
 /// three crashes within five minutes the family stays stopped, and says so.
 public final class RemoteProvider: Provider {
     public let operations: [String]
+    public var answersInline: Bool { false }
     private let descriptor: Descriptor
     private let project: JSON
     private let host: any ProviderHost

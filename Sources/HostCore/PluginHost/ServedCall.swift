@@ -5,6 +5,7 @@ internal import Synchronization
 /// One call in a plugin-host: what the plugin says of it goes over the wire.
 final class ServedCall: CallSink {
     let isStream: Bool
+    let isCancelled = Atomic(false)
     private let id: UInt64
     private let channel: FrameChannel
     private let questions: HostQuestions

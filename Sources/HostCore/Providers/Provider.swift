@@ -5,10 +5,13 @@ public protocol Provider: AnyObject, Sendable {
     /// The operations it serves, without the family; `invoke` takes an index into them.
     var operations: [String] { get }
 
+    /// Whether an inline operation is answered before `invoke` returns: not where another process serves it.
+    var answersInline: Bool { get }
+
     /// Runs an operation; its terminal goes to `sink`, perhaps before this returns.
     func invoke(_ operation: Int, call: UInt64, arguments: Payload, sink: any CallSink)
 
-    /// Nobody waits for this call any more.
+    /// Nobody waits for this call any more. Comes again once `invoke` has returned, if it came before.
     func cancel(_ call: UInt64)
 
     /// A stream that was told to hold may send again.
@@ -16,6 +19,10 @@ public protocol Provider: AnyObject, Sendable {
 
     /// Ends the provider; no call is running and none will start.
     func close()
+}
+
+extension Provider {
+    public var answersInline: Bool { true }
 }
 
 /// The host's side of one call, as a provider sees it. Any thread.
