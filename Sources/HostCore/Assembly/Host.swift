@@ -42,17 +42,18 @@ public final class Host: Sendable {
 
     /// Opens a dispatcher for a project in this process.
     ///
-    /// - Parameter open: makes providers of families that run elsewhere; nil: in this process.
+    /// - Parameter files: the sandbox, where it is open already.
     public func dispatcher(
         _ identity: ProjectIdentity, authority: any Authority & PermissionDesk, settings: JSON = .object([]),
-        console: any ConsoleSink
+        files: ProjectFiles? = nil, console: any ConsoleSink
     ) throws(HostError) -> Dispatcher {
-        let files = try ProjectFiles(data: paths.data, identity: identity)
+        let sandbox: ProjectFiles
+        if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
         let providers = ProviderFactory(
             registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings)
         let catalog = Catalog(registry: registry) { descriptor, host throws(HostError) in
             try providers.open(descriptor, host)
         }
-        return Dispatcher(catalog: catalog, gate: Gate(authority: authority), files: files, console: console)
+        return Dispatcher(catalog: catalog, gate: Gate(authority: authority), files: sandbox, console: console)
     }
 }

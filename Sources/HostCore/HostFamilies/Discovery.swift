@@ -19,6 +19,12 @@ public enum Discovery {
         return name == family || entry.descriptor?.operation(String(name.dropFirst(family.count + 1))) != nil
     }
 
+    /// Whether an operation is there at all, usable on this machine or not.
+    public static func isKnown(_ snapshot: Registry.Snapshot, _ name: String) -> Bool {
+        let entry = snapshot.entry(String(name.prefix { $0 != "." }))
+        return entry?.isCallable == true && entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst())) != nil
+    }
+
     private static func family(_ entry: Registry.Entry, _ query: DiscoveryQuery) -> JSON? {
         guard query.matches(entry) else { return nil }
         let operations = entry.descriptor?.operations.filter { query.matches($0) } ?? []

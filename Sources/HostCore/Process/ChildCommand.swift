@@ -1,4 +1,4 @@
-public import ApsuleKit
+internal import ApsuleKit
 internal import CProcess
 internal import Glibc
 

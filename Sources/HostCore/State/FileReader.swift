@@ -12,6 +12,18 @@ public enum FileReader {
         return try read(file, path, limit: limit)
     }
 
+    /// Reads a file beneath a folder; nil where there is none. Links that lead out are refused.
+    public static func read(_ path: String, beneath folder: OwnedFile, limit: Int = 16 << 20) throws(HostError) -> [UInt8]? {
+        guard !path.utf8.contains(0) else { return nil }
+        let file = host_open_beneath(folder.raw, path, O_RDONLY | O_NONBLOCK, 0)
+        if file == -ENOENT || file == -ENOTDIR { return nil }
+        guard file >= 0 else {
+            throw failure(path, file == -EXDEV ? "leads out of the project" : String(cString: strerror(-file)))
+        }
+        defer { close(file) }
+        return try read(file, path, limit: limit)
+    }
+
     static func read(_ file: Int32, _ path: String, limit: Int) throws(HostError) -> [UInt8] {
         var info = stat()
         guard fstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {

@@ -20,6 +20,21 @@ public final class ProjectFiles: Sendable {
         self.files = dup(files.descriptor)
     }
 
+    /// Takes over a sandbox folder that the parent opened and passed on.
+    public init(adopting folder: OwnedFile) throws(HostError) {
+        root = folder.release()
+        path = ""
+        if mkdirat(root, "files", 0o700) != 0, errno != EEXIST { throw .system("The sandbox cannot be used", errno) }
+        files = host_open_beneath(root, "files", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        guard files >= 0 else { throw .system("The sandbox cannot be used", -files) }
+    }
+
+    /// The sandbox folder, to pass it on.
+    public func share() throws(HostError) -> OwnedFile {
+        guard let file = OwnedFile.duplicate(root) else { throw .system("The sandbox cannot be passed on", errno) }
+        return file
+    }
+
     deinit {
         close(root)
         close(files)

@@ -1,0 +1,156 @@
+public import ApsuleKit
+internal import Glibc
+internal import Synchronization
+
+/// The parent's side of one worker: starts it confined, answers its questions, watches it, and hears how it ended.
+public final class Worker: Sendable {
+    /// How a worker came to its end.
+    public enum End: Sendable {
+        /// It finished, or was asked to stop.
+        case finished
+        /// The script failed: `ScriptError` as JSON.
+        case failed(JSON)
+        /// It did not answer and was killed, or it crashed.
+        case lost(HostError)
+    }
+
+    public struct Hooks: Sendable {
+        public var console: @Sendable (LogLevel, _ source: String, String) -> Void
+        /// The script has finished and nothing is alive.
+        public var settled: @Sendable () -> Void
+        public var ended: @Sendable (End) -> Void
+
+        public init(
+            console: @escaping @Sendable (LogLevel, _ source: String, String) -> Void,
+            settled: @escaping @Sendable () -> Void, ended: @escaping @Sendable (End) -> Void
+        ) {
+            (self.console, self.settled, self.ended) = (console, settled, ended)
+        }
+    }
+
+    private let child: ChildProcess
+    private let channel: ControlChannel
+    private let authority: PermissionAuthority
+    private let hooks: Hooks
+    private let limits: Manifest.Limits
+    private let state = Mutex(State())
+    /// Answers that may wait for a person are not given on the thread that reads the socket.
+    private struct State {
+        var failure: JSON?
+        var lost: HostError?
+        var lastBeat = Clock.now
+        var isStopping = false
+    }
+
+    /// Starts a worker.
+    ///
+    /// - Parameters:
+    ///   - start: what the worker gets to know: identity, settings, limits, entry.
+    ///   - files: sent along with it: the sandbox, the project folder, and more by agreement.
+    public init(
+        confinement: WorkerConfinement, start: JSON, files: [OwnedFile], limits: Manifest.Limits,
+        authority: PermissionAuthority, hooks: Hooks
+    ) throws(HostError) {
+        (self.authority, self.hooks, self.limits) = (authority, hooks, limits)
+        let (mine, theirs) = try OwnedFile.socketPair()
+        channel = ControlChannel(mine)
+        child = try ChildProcess.start(try confinement.command(control: theirs))
+        channel.send(.start, start, files: files)
+        authority.onRevoked { [channel] revocation in
+            channel.send(.revoked, ["permission": .string(revocation.permission)])
+        }
+        child.onExit { [self] in exited($0) }
+        Thread.start(name: "apsule.control") { self.serve() }
+        Thread.start(name: "apsule.watch") { self.watch() }
+    }
+
+    /// Asks the worker to end its project; what does not end within ten seconds is killed.
+    public func stop() {
+        let first = state.withLock { state in
+            defer { state.isStopping = true }
+            return !state.isStopping
+        }
+        guard first else { return }
+        channel.send(.stop)
+        Thread.start(name: "apsule.stop") { [child] in
+            if child.wait(milliseconds: 10_000) == nil { child.kill() }
+        }
+    }
+
+    public func kill() { child.kill() }
+
+    private func serve() {
+        while let message = channel.receive() {
+            state.withLock { $0.lastBeat = Clock.now }
+            handle(message.kind, message.body)
+        }
+        // A worker that broke the protocol or closed its socket is of no use any more.
+        if child.wait(milliseconds: 2_000) == nil { child.kill() }
+    }
+
+    private func handle(_ kind: ControlKind, _ body: JSON) {
+        let id = body["id"] ?? .null
+        switch kind {
+        case .ask:
+            guard let question = Question(json: body) else { return }
+            authority.decide(question) { [channel] in channel.send(.answer, ["id": id, "verdict": $0.json]) }
+        case .allows:
+            let allowed = Question(json: body).map(authority.allows) ?? false
+            channel.send(.answer, ["id": id, "allowed": .bool(allowed)])
+        case .note:
+            if let question = Question(json: body) { authority.note(question, count: Int(body["count"]?.intValue ?? 1)) }
+        case .console:
+            let level = LogLevel(rawValue: Int32(truncatingIfNeeded: body["level"]?.intValue ?? 1)) ?? .info
+            hooks.console(level, body["source"]?.stringValue ?? "", body["text"]?.stringValue ?? "")
+        case .desk: desk(id, body)
+        case .settled: hooks.settled()
+        case .failed: state.withLock { if $0.failure == nil { $0.failure = body } }
+        case .ready, .heartbeat, .start, .answer, .revoked, .stop: break
+        }
+    }
+
+    private func desk(_ id: JSON, _ body: JSON) {
+        let permission = body["permission"]?.stringValue ?? ""
+        let answer: @Sendable (String) -> Void = { [channel] in channel.send(.answer, ["id": id, "state": .string($0)]) }
+        switch body["what"]?.stringValue {
+        case "summary":
+            authority.summary { [channel] states in
+                let members = states.map { JSON.Member($0.0, .string($0.1)) }
+                channel.send(.answer, ["id": id, "states": .object(members)])
+            }
+        case "status": authority.status(permission, answer)
+        default: authority.request(permission, answer)
+        }
+    }
+
+    /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here.
+    private func watch() {
+        let limit = Int64(limits.turnMs) + 1_500
+        while child.status == nil {
+            if child.wait(milliseconds: 250) != nil { return }
+            let silent = Clock.now - state.withLock { $0.lastBeat }
+            guard silent > limit else { continue }
+            let error = HostError(
+                "script.unresponsive", "The script has not given its turn back for \(silent) ms and was ended.",
+                details: ["turnMs": .int(Int64(limits.turnMs)), "fix": "Await in long loops, or raise limits.turnMs in app.json."])
+            state.withLock { if $0.lost == nil { $0.lost = error } }
+            child.kill()
+            return
+        }
+    }
+
+    private func exited(_ status: ExitStatus) {
+        channel.close()
+        let (failure, lost) = state.withLock { ($0.failure, $0.lost) }
+        if let lost { return hooks.ended(.lost(lost)) }
+        if let failure { return hooks.ended(.failed(failure)) }
+        switch status {
+        case .exited(0): hooks.ended(.finished)
+        default:
+            let error = HostError(
+                "script.crashed", "The worker process ended: \(status).",
+                details: ["status": .string("\(status)"), "memoryMB": .int(Int64(limits.memoryMB))])
+            hooks.ended(.lost(error))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import ApsuleKit
+internal import Glibc
+
+/// What a worker may reach: system files, its own program, the project's folder and sandbox, and nothing else.
+public struct WorkerConfinement: Sendable {
+    private let installation: Installation
+    private let project: String?
+    private let sandbox: String
+    private let limits: Manifest.Limits
+    private let families: [Descriptor]
+    private let usesProxies: Bool
+
+    /// - Parameters:
+    ///   - project: the project's folder, readable.
+    ///   - sandbox: the project's sandbox, writable.
+    ///   - families: those that the project declares; what their descriptors ask for is let in.
+    public init(
+        installation: Installation, project: String?, sandbox: String, limits: Manifest.Limits, families: [Descriptor]
+    ) {
+        (self.installation, self.project, self.sandbox) = (installation, project, sandbox)
+        (self.limits, self.families) = (limits, families)
+        usesProxies = families.contains { $0.permission == "network" }
+    }
+
+    /// System files that libraries read; of /etc only what every user may read anyway.
+    private static let readable = [
+        "/usr", "/lib", "/lib64", "/bin", "/sys", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/os-release",
+        "/etc/machine-id", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
+        "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/passwd",
+        "/etc/group", "/etc/locale.alias", "/var/lib/dbus/machine-id", "/dev/random", "/dev/urandom", "/dev/zero",
+        // JavaScriptCore aborts without its own entry; the whole of /proc would show root's worker its parent.
+        "/proc/self",
+    ]
+
+    func command(control: OwnedFile) throws(HostError) -> ChildCommand {
+        let program = installation.folder + "/apsule"
+        let launcher = installation.folder + "/apsule-launch"
+        var arguments: [String] = []
+        func allow(_ option: String, _ paths: [String]) {
+            for path in paths where access(path, F_OK) == 0 { arguments += [option, path] }
+        }
+        allow("--ro", Self.readable + asked("read"))
+        allow("--rx", [installation.folder])
+        allow("--ro", [project].compactMap { $0 })
+        allow("--rw", [sandbox] + asked("write"))
+        allow("--dev", ["/dev/null"] + asked("devices"))
+        // The engine looks at its own memory; this is the last word where one allocation jumps over that.
+        let hardLimit = (limits.memoryMB + 512) << 20
+        arguments += ["--rlimit", "data=\(hardLimit)", "--rlimit", "core=0"]
+        arguments += ["--keep", "3", "--parent", String(getpid()), "--", program, "worker"]
+        var environment = ChildEnvironment(proxies: usesProxies)
+        environment["APSULE_DEBUG"] = installation.environment["APSULE_DEBUG"]
+        return ChildCommand(
+            launcher, arguments, environment: environment, descriptors: [3: control], inheritsOutput: true)
+    }
+
+    /// What the declared families' descriptors name under `sandbox`.
+    private func asked(_ kind: String) -> [String] {
+        families.flatMap { $0.sandbox?[kind]?.arrayValue?.compactMap(\.stringValue) ?? [] }
+    }
+}

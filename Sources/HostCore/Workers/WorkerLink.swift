@@ -1,0 +1,108 @@
+internal import ApsuleKit
+internal import Synchronization
+
+/// The worker's end of the control socket: asks the parent, hears of revocations and of its end.
+public final class WorkerLink: Authority, PermissionDesk {
+    public let channel: ControlChannel
+    private let state = Mutex(State())
+
+    private struct State {
+        var next: Int64 = 0
+        var waiting: [Int64: @Sendable (JSON) -> Void] = [:]
+        var revoked: [@Sendable (Revocation) -> Void] = []
+        var isClosed = false
+    }
+
+    public init(_ channel: ControlChannel) { self.channel = channel }
+
+    /// Serves the socket until the parent ends it or says stop; runs on the caller's thread.
+    public func run() {
+        while let message = channel.receive() {
+            switch message.kind {
+            case .answer:
+                guard let id = message.body["id"]?.intValue else { continue }
+                let completion = state.withLock { $0.waiting.removeValue(forKey: id) }
+                completion?(message.body)
+            case .revoked:
+                guard let permission = message.body["permission"]?.stringValue else { continue }
+                for handler in state.withLock({ $0.revoked }) { handler(Revocation(permission: permission)) }
+            case .stop: return
+            default: break
+            }
+        }
+        // Without a parent nobody can allow anything any more.
+        let open = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for completion in open { completion(.null) }
+    }
+
+    private func ask(_ kind: ControlKind, _ body: JSON, _ completion: @escaping @Sendable (JSON) -> Void) {
+        let id: Int64? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.next += 1
+            state.waiting[state.next] = completion
+            return state.next
+        }
+        var body = body
+        body.set("id", id.map { .int($0) })
+        guard let id else { return completion(.null) }
+        if !channel.send(kind, body) { state.withLock { $0.waiting.removeValue(forKey: id) }?(.null) }
+    }
+
+    // MARK: - Authority
+
+    public func decide(_ question: Question, _ completion: @escaping @Sendable (Verdict) -> Void) {
+        ask(.ask, question.json) { completion(Verdict(json: $0["verdict"] ?? .null)) }
+    }
+
+    public func allows(_ question: Question) -> Bool {
+        let answer = OneAnswer()
+        ask(.allows, question.json) { answer.give($0["allowed"] == true) }
+        return answer.wait()
+    }
+
+    public func note(_ question: Question, count: Int) {
+        var body = question.json
+        body.set("count", .int(Int64(count)))
+        channel.send(.note, body)
+    }
+
+    public func onRevoked(_ handler: @escaping @Sendable (Revocation) -> Void) {
+        state.withLock { $0.revoked.append(handler) }
+    }
+
+    // MARK: - PermissionDesk
+
+    public func summary(_ completion: @escaping @Sendable ([(String, String)]) -> Void) {
+        ask(.desk, ["what": "summary"]) { answer in
+            completion((answer["states"]?.members ?? []).map { ($0.key, $0.value.stringValue ?? "denied") })
+        }
+    }
+
+    public func status(_ permission: String, _ completion: @escaping @Sendable (String) -> Void) {
+        ask(.desk, ["what": "status", "permission": .string(permission)]) { completion($0["state"]?.stringValue ?? "denied") }
+    }
+
+    public func request(_ permission: String, _ completion: @escaping @Sendable (String) -> Void) {
+        ask(.desk, ["what": "request", "permission": .string(permission)]) { completion($0["state"]?.stringValue ?? "denied") }
+    }
+}
+
+/// One answer that a thread waits for.
+private final class OneAnswer: Sendable {
+    private let value = Mutex(false)
+    private let given = Signal()
+
+    func give(_ answer: Bool) {
+        value.withLock { $0 = answer }
+        given.post()
+    }
+
+    func wait() -> Bool {
+        given.wait()
+        return value.withLock { $0 }
+    }
+}
