@@ -6,6 +6,7 @@ import PackageDescription
 // A family whose libraries pkg-config does not find is left out of the build with a note; Scripts/build makes SwiftPM
 // look again after a -dev package was installed.
 let families: [Family] = [
+    Family("Crypto", needs: .openssl),
     Family("Device"),
     Family("Timer"),
 ]

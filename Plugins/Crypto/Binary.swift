@@ -1,0 +1,111 @@
+import ApsuleKit
+import Glibc
+
+/// How bytes go out: `encoding`.
+enum Encoding: String, ArgumentValue, CaseIterable {
+    case hex, base64, text
+    /// A `Uint8Array`.
+    case bytes
+
+    func message(_ bytes: [UInt8]) throws(HostError) -> Message {
+        switch self {
+        case .hex: return Message(.string(Self.hexadecimal(bytes)))
+        case .base64: return Message(.string(Base64.encode(bytes)))
+        case .text: return Message(.string(try Self.text(bytes)))
+        case .bytes:
+            var message = Message()
+            message.json = message.attach(bytes)
+            return message
+        }
+    }
+
+    /// - Throws: `crypto.not_utf8`.
+    static func text(_ bytes: [UInt8]) throws(HostError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HostError("crypto.not_utf8", "The bytes are no UTF-8 text; ask for another encoding.")
+        }
+        return text
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = StaticString("0123456789abcdef").utf8Start
+        return String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[index * 2] = digits[Int(byte >> 4)]
+                text[index * 2 + 1] = digits[Int(byte & 15)]
+            }
+            return bytes.count * 2
+        }
+    }
+}
+
+/// What an operation reads: `{text}`, `{base64}` or `{path}`.
+enum Input {
+    case bytes([UInt8])
+    case file(String)
+
+    private static let piece = 128 * 1024
+
+    init(_ call: Call) throws(HostError) {
+        switch try Self.only(call, ["text", "base64", "path"]) {
+        case "path": self = .file(try call["path"])
+        default: self = .bytes(try Self.bytes(call))
+        }
+    }
+
+    /// The bytes of the one argument that is given.
+    ///
+    /// - Parameters:
+    ///   - text: names the argument that is text, taken as UTF-8.
+    ///   - base64: names the argument that is Base64 or a `Uint8Array`.
+    static func bytes(_ call: Call, text: String = "text", base64: String = "base64") throws(HostError) -> [UInt8] {
+        if try only(call, [text, base64]) == text {
+            let value: String = try call[text]
+            return Array(value.utf8)
+        }
+        let value: Bytes = try call[base64]
+        return value.bytes
+    }
+
+    /// Which of the arguments is given.
+    private static func only(_ call: Call, _ names: [String]) throws(HostError) -> String {
+        let given = names.filter(call.arguments.has)
+        guard given.count == 1 else {
+            throw .invalidArgument(
+                "", expected: "exactly one of " + names.joined(separator: ", "),
+                got: given.isEmpty ? "none" : given.joined(separator: " and "))
+        }
+        return given[0]
+    }
+
+    /// Hands the input to `hasher`, a file piece by piece.
+    ///
+    /// - Throws: `crypto.<why the file cannot be read>`, `host.cancelled`.
+    func feed<H: Hasher & ~Copyable>(_ hasher: inout H, _ call: Call) throws(HostError) {
+        switch self {
+        case .bytes(let bytes):
+            try bytes.withUnsafeBufferPointer { (bytes) throws(HostError) in try hasher.update(bytes) }
+        case .file(let path):
+            // NONBLOCK: a FIFO that nobody writes to would hold the thread.
+            let descriptor = try call.open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            defer { close(descriptor) }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                throw HostError("crypto.not_a_file", "\(path): is not a file", details: ["path": .string(path)])
+            }
+            var buffer = [UInt8](repeating: 0, count: Self.piece)
+            while true {
+                if call.isCancelled { throw .cancelled }
+                let count = read(descriptor, &buffer, buffer.count)
+                if count == 0 { return }
+                guard count > 0 else {
+                    let reason = String(cString: strerror(errno))
+                    throw HostError("crypto.file_error", "\(path): \(reason)", details: ["path": .string(path)])
+                }
+                try buffer.withUnsafeBufferPointer { (bytes) throws(HostError) in
+                    try hasher.update(UnsafeBufferPointer(rebasing: bytes[..<count]))
+                }
+            }
+        }
+    }
+}
