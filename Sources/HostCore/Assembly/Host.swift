@@ -49,8 +49,14 @@ public final class Host: Sendable {
     ) throws(HostError) -> Dispatcher {
         let sandbox: ProjectFiles
         if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
+        let launcher = PluginHostLauncher(installation: installation, registry: registry)
+        let link = authority as? WorkerLink
         let providers = ProviderFactory(
-            registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings)
+            registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings,
+            startPluginHost: { family throws(HostError) in
+                // A worker has no right to start programs; its parent does it.
+                if let link { try link.startPluginHost(family) } else { try launcher.start(family) }
+            })
         let catalog = Catalog(registry: registry) { descriptor, host throws(HostError) in
             try providers.open(descriptor, host)
         }

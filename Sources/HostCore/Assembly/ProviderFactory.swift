@@ -7,12 +7,16 @@ final class ProviderFactory: Sendable {
     private let identity: ProjectIdentity
     private let desk: any PermissionDesk
     private let settings: JSON
+    private let startPluginHost: StartPluginHost
+
+    typealias StartPluginHost = @Sendable (_ family: String) throws(HostError) -> PluginHostConnection
 
     init(
         registry: Registry, catalogue: PermissionCatalogue, identity: ProjectIdentity, desk: any PermissionDesk,
-        settings: JSON
+        settings: JSON, startPluginHost: @escaping StartPluginHost
     ) {
         (self.registry, self.catalogue, self.identity) = (registry, catalogue, identity)
+        self.startPluginHost = startPluginHost
         (self.desk, self.settings) = (desk, settings)
     }
 
@@ -21,12 +25,19 @@ final class ProviderFactory: Sendable {
             throw HostError("host.operation_unknown", "There is no family \(descriptor.family).")
         }
         if entry.provider == "host" { return try hostFamily(descriptor.family) }
+        let project: JSON = ["id": .string(identity.id), "settings": settings[descriptor.family] ?? .object([])]
+        // What holds credentials, and what is not ours, gets memory of its own.
+        if descriptor.process == "own" || entry.provider == "third-party" {
+            let start = startPluginHost
+            return RemoteProvider(descriptor, project: project, host: host) { () throws(HostError) in
+                try start(descriptor.family)
+            }
+        }
         let library: PluginLibrary
         do throws(HostError) { library = try PluginLibrary(path: entry.path, descriptor: descriptor) } catch {
             registry.mark(descriptor.family, .invalid, error)
             throw error
         }
-        let project: JSON = ["id": .string(identity.id), "settings": settings[descriptor.family] ?? .object([])]
         return try PluginProvider(library, project: project, host: host)
     }
 

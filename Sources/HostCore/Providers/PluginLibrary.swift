@@ -52,6 +52,11 @@ public final class PluginLibrary: @unchecked Sendable {
         self.operations = operations
     }
 
+    /// Loads a bundled library after looking it over.
+    public convenience init(inspecting path: String) throws(HostError) {
+        try self.init(path: path, descriptor: try PluginInspection.descriptor(of: path, isBundled: true))
+    }
+
     /// Asks whether the family can work here; `completion` runs once, on any thread.
     public func probe(_ completion: @escaping @Sendable (JSON) -> Void) {
         guard let probe = table.pointee.probe else { return completion(["status": "ready"]) }

@@ -12,6 +12,8 @@ public enum ControlKind: UInt8, Sendable {
     case settled = 7
     case failed = 8
     case desk = 9
+    /// Asks for a plugin-host; its answer carries the socket to it.
+    case pluginHost = 10
     // From the parent.
     case start = 32
     case answer = 33

@@ -29,6 +29,7 @@ public final class Worker: Sendable {
     }
 
     private let child: ChildProcess
+    private let pluginHosts: PluginHostLauncher
     private let channel: ControlChannel
     private let authority: PermissionAuthority
     private let hooks: Hooks
@@ -49,9 +50,10 @@ public final class Worker: Sendable {
     ///   - files: sent along with it: the sandbox, the project folder, and more by agreement.
     public init(
         confinement: WorkerConfinement, start: JSON, files: [OwnedFile], limits: Manifest.Limits,
-        authority: PermissionAuthority, hooks: Hooks
+        authority: PermissionAuthority, pluginHosts: PluginHostLauncher, hooks: Hooks
     ) throws(HostError) {
         (self.authority, self.hooks, self.limits) = (authority, hooks, limits)
+        self.pluginHosts = pluginHosts
         let (mine, theirs) = try OwnedFile.socketPair()
         channel = ControlChannel(mine)
         child = try ChildProcess.start(try confinement.command(control: theirs))
@@ -103,9 +105,20 @@ public final class Worker: Sendable {
             let level = LogLevel(rawValue: Int32(truncatingIfNeeded: body["level"]?.intValue ?? 1)) ?? .info
             hooks.console(level, body["source"]?.stringValue ?? "", body["text"]?.stringValue ?? "")
         case .desk: desk(id, body)
+        case .pluginHost: pluginHost(id, body)
         case .settled: hooks.settled()
         case .failed: state.withLock { if $0.failure == nil { $0.failure = body } }
         case .ready, .heartbeat, .start, .answer, .revoked, .stop: break
+        }
+    }
+
+    private func pluginHost(_ id: JSON, _ body: JSON) {
+        if let number = body["kill"]?.intValue { return pluginHosts.kill(number) }
+        do throws(HostError) {
+            let (socket, number) = try pluginHosts.startNumbered(body["family"]?.stringValue ?? "")
+            channel.send(.answer, ["id": id, "process": .int(number)], files: [socket])
+        } catch {
+            channel.send(.answer, ["id": id, "error": error.json])
         }
     }
 
@@ -141,6 +154,7 @@ public final class Worker: Sendable {
 
     private func exited(_ status: ExitStatus) {
         channel.close()
+        pluginHosts.killAll()
         let (failure, lost) = state.withLock { ($0.failure, $0.lost) }
         if let lost { return hooks.ended(.lost(lost)) }
         if let failure { return hooks.ended(.failed(failure)) }

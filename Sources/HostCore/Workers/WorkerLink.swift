@@ -8,7 +8,7 @@ public final class WorkerLink: Authority, PermissionDesk {
 
     private struct State {
         var next: Int64 = 0
-        var waiting: [Int64: @Sendable (JSON) -> Void] = [:]
+        var waiting: [Int64: @Sendable (JSON, [OwnedFile]) -> Void] = [:]
         var revoked: [@Sendable (Revocation) -> Void] = []
         var isClosed = false
     }
@@ -22,7 +22,7 @@ public final class WorkerLink: Authority, PermissionDesk {
             case .answer:
                 guard let id = message.body["id"]?.intValue else { continue }
                 let completion = state.withLock { $0.waiting.removeValue(forKey: id) }
-                completion?(message.body)
+                completion?(message.body, message.files)
             case .revoked:
                 guard let permission = message.body["permission"]?.stringValue else { continue }
                 for handler in state.withLock({ $0.revoked }) { handler(Revocation(permission: permission)) }
@@ -36,10 +36,16 @@ public final class WorkerLink: Authority, PermissionDesk {
             defer { state.waiting = [:] }
             return Array(state.waiting.values)
         }
-        for completion in open { completion(.null) }
+        for completion in open { completion(.null, []) }
     }
 
     private func ask(_ kind: ControlKind, _ body: JSON, _ completion: @escaping @Sendable (JSON) -> Void) {
+        ask(kind, body, withFiles: { answer, _ in completion(answer) })
+    }
+
+    private func ask(
+        _ kind: ControlKind, _ body: JSON, withFiles completion: @escaping @Sendable (JSON, [OwnedFile]) -> Void
+    ) {
         let id: Int64? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.next += 1
@@ -48,8 +54,19 @@ public final class WorkerLink: Authority, PermissionDesk {
         }
         var body = body
         body.set("id", id.map { .int($0) })
-        guard let id else { return completion(.null) }
-        if !channel.send(kind, body) { state.withLock { $0.waiting.removeValue(forKey: id) }?(.null) }
+        guard let id else { return completion(.null, []) }
+        if !channel.send(kind, body) { state.withLock { $0.waiting.removeValue(forKey: id) }?(.null, []) }
+    }
+
+    /// Has the parent start the plugin-host of a family, whose memory this process must not see.
+    func startPluginHost(_ family: String) throws(HostError) -> PluginHostConnection {
+        let answer = OneAnswer<(JSON, OwnedFile?)>()
+        ask(.pluginHost, ["family": .string(family)], withFiles: { answer.give(($0, $1.first)) })
+        let (body, socket) = answer.wait()
+        guard let socket, let id = body["process"]?.intValue else {
+            throw HostError(json: body["error"] ?? .null, fallback: "plugin.crashed")
+        }
+        return PluginHostConnection(socket: socket, process: ParentsProcess(id, channel))
     }
 
     // MARK: - Authority
@@ -59,7 +76,7 @@ public final class WorkerLink: Authority, PermissionDesk {
     }
 
     public func allows(_ question: Question) -> Bool {
-        let answer = OneAnswer()
+        let answer = OneAnswer<Bool>()
         ask(.allows, question.json) { answer.give($0["allowed"] == true) }
         return answer.wait()
     }
@@ -92,17 +109,29 @@ public final class WorkerLink: Authority, PermissionDesk {
 }
 
 /// One answer that a thread waits for.
-private final class OneAnswer: Sendable {
-    private let value = Mutex(false)
+private final class OneAnswer<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
     private let given = Signal()
 
-    func give(_ answer: Bool) {
+    func give(_ answer: Value) {
         value.withLock { $0 = answer }
         given.post()
     }
 
-    func wait() -> Bool {
-        given.wait()
-        return value.withLock { $0 }
+    func wait() -> Value {
+        while true {
+            given.wait()
+            if let value = value.withLock({ $0 }) { return value }
+        }
     }
+}
+
+/// A plugin-host that the parent started and watches; its end is seen as the end of its socket.
+private final class ParentsProcess: PluginHostProcess {
+    private let id: Int64
+    private let channel: ControlChannel
+    init(_ id: Int64, _ channel: ControlChannel) { (self.id, self.channel) = (id, channel) }
+
+    func wait(milliseconds: Int) -> ExitStatus? { nil }
+    func kill() { channel.send(.pluginHost, ["kill": .int(id)]) }
 }

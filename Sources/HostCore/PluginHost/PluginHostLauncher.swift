@@ -1,0 +1,47 @@
+public import ApsuleKit
+internal import Glibc
+internal import Synchronization
+
+/// Starts `apsule plugin-host` for families that run in a process of their own.
+public final class PluginHostLauncher: Sendable {
+    private let installation: Installation
+    private let registry: Registry
+    private let children = Mutex<(running: [Int64: ChildProcess], last: Int64)>(([:], 0))
+
+    public init(installation: Installation, registry: Registry) {
+        (self.installation, self.registry) = (installation, registry)
+    }
+
+    public func start(_ family: String) throws(HostError) -> PluginHostConnection {
+        let (socket, child) = try spawn(family)
+        return PluginHostConnection(socket: socket, process: child)
+    }
+
+    /// Starts one for a worker, which names it by number from then on.
+    func startNumbered(_ family: String) throws(HostError) -> (socket: OwnedFile, number: Int64) {
+        let (socket, child) = try spawn(family)
+        let number = children.withLock { children in
+            children.last += 1
+            children.running[children.last] = child
+            return children.last
+        }
+        child.onExit { [weak self] _ in self?.children.withLock { _ = $0.running.removeValue(forKey: number) } }
+        return (socket, number)
+    }
+
+    func kill(_ number: Int64) { children.withLock { $0.running[number] }?.kill() }
+
+    func killAll() { for child in children.withLock({ Array($0.running.values) }) { child.kill() } }
+
+    private func spawn(_ family: String) throws(HostError) -> (OwnedFile, ChildProcess) {
+        guard let entry = registry.snapshot.entry(family), entry.isCallable, !entry.path.isEmpty else {
+            throw HostError("host.operation_unknown", "There is no plugin for \(family).")
+        }
+        let (mine, theirs) = try OwnedFile.socketPair()
+        let command = ChildCommand(
+            installation.folder + "/apsule", ["plugin-host", entry.path],
+            environment: ChildEnvironment(proxies: entry.descriptor?.permission == "network"), descriptors: [3: theirs],
+            inheritsOutput: true)
+        return (mine, try ChildProcess.start(command))
+    }
+}
