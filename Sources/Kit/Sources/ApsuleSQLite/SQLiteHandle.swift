@@ -4,8 +4,10 @@ internal import Glibc
 
 /// The only owner of one `sqlite3`, open and set up.
 ///
+/// Public because a struct that holds it is laid out in other modules; only this module can make one.
+///
 /// Source: <https://sqlite.org/c3ref/sqlite3.html>
-struct SQLiteHandle: ~Copyable {
+public struct SQLiteHandle: ~Copyable {
     let pointer: OpaquePointer
 
     init(
