@@ -25,6 +25,7 @@ struct Apsule {
             return .ok
         }
         let rest = arguments.dropFirst()
+        if let inner = inner[name] { return try inner(rest) }
         guard let command = commands.first(where: { $0.name == name }) else {
             let nearest = Suggestion.nearest(to: name, among: commands.map(\.name)).map { " Did you mean \($0)?" } ?? ""
             throw HostError("usage.invalid", "There is no command \(name).\(nearest) Try apsule help.")
@@ -40,6 +41,11 @@ struct Apsule {
         let summary: String
         let run: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode
     }
+
+    /// Programs that the host starts itself; nobody types them.
+    private static let inner: [String: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode] = [
+        "plugin-host": PluginHostCommand.run,
+    ]
 
     static let commands: [Command] = [
         Command(

@@ -26,8 +26,9 @@ enum Interrupt {
 
     static var wasInterrupted: Bool { count.load(ordering: .relaxed) > 0 }
 
-    /// Runs `handler` on a thread of its own at the first SIGINT or SIGTERM.
-    static func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
+    /// Runs `handler` on a thread of its own at the first SIGINT or SIGTERM, and `second` before the second one ends
+    /// the process.
+    static func onInterrupt(_ handler: @escaping @Sendable () -> Void, second: @escaping @Sendable () -> Void = {}) {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
@@ -38,7 +39,10 @@ enum Interrupt {
             while true {
                 var number: Int32 = 0
                 guard sigwait(&signals, &number) == 0 else { continue }
-                if count.add(1, ordering: .relaxed).newValue > 1 { _exit(ExitCode.interrupted.rawValue) }
+                if count.add(1, ordering: .relaxed).newValue > 1 {
+                    second()
+                    _exit(ExitCode.interrupted.rawValue)
+                }
                 handler()
             }
         }
