@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-char **process_environment(void) { return environ; }
-
 int32_t process_event(void) {
     int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return event < 0 ? -errno : event;

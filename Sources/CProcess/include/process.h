@@ -5,9 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The environment of this process, as it is now. */
-char **process_environment(void);
-
 /* A descriptor of this process, and its number in the child. */
 struct process_descriptor {
     int32_t source;

@@ -3,7 +3,7 @@ public import ApsuleKit
 /// The process behind a plugin-host's channel, started by this process or by the parent on its behalf.
 public protocol PluginHostProcess: AnyObject, Sendable {
     /// Waits for its end; nil where it still runs.
-    func wait(milliseconds: Int) -> ExitStatus?
+    func wait(milliseconds: Int) -> ProcessEnd?
     func kill()
 }
 

@@ -187,7 +187,7 @@ final class RemoteSession: Sendable {
         }
     }
 
-    private func finish(_ failure: HostError?, _ status: ExitStatus?) {
+    private func finish(_ failure: HostError?, _ status: ProcessEnd?) {
         let (calls, error) = state.withLock { state in
             var error: HostError?
             if case .closing = state.phase {} else if case .refused = state.phase {} else {
@@ -203,7 +203,7 @@ final class RemoteSession: Sendable {
         hasEnded.post()
     }
 
-    private func crash(_ failure: HostError?, _ status: ExitStatus?, operation: String?) -> HostError {
+    private func crash(_ failure: HostError?, _ status: ProcessEnd?, operation: String?) -> HostError {
         var details: JSON = ["family": .string(descriptor.family)]
         if let operation { details.set("operation", .string("\(descriptor.family).\(operation)")) }
         switch status {

@@ -1,5 +1,3 @@
-internal import CProcess
-
 /// The environment that a child gets: what is on the list and nothing else.
 ///
 /// Variables reach deep into libraries: `LD_PRELOAD` and `GIO_MODULE_DIR` load code, `JSC_*` and `SWIFT_*` change the
@@ -26,7 +24,7 @@ public struct ChildEnvironment: Sendable {
     /// What of `environment` a child may see.
     ///
     /// - Parameter proxies: whether the child speaks HTTP for a project.
-    public init(from environment: [String: String] = Self.current, proxies: Bool = false) {
+    public init(from environment: [String: String] = Installation.processEnvironment(), proxies: Bool = false) {
         let names = Self.passed.union(Self.locale).union(proxies ? Self.proxies : [])
         variables = environment.filter { names.contains($0.key) }
         variables["PATH"] = "/usr/local/bin:/usr/bin:/bin"
@@ -42,18 +40,4 @@ public struct ChildEnvironment: Sendable {
 
     /// `NAME=VALUE`, sorted.
     public var entries: [String] { variables.map { "\($0.key)=\($0.value)" }.sorted() }
-
-    /// The environment of this process.
-    public static var current: [String: String] {
-        var variables: [String: String] = [:]
-        guard var entry = process_environment() else { return variables }
-        while let text = entry.pointee {
-            let pair = String(cString: text)
-            if let equals = pair.firstIndex(of: "=") {
-                variables[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
-            }
-            entry += 1
-        }
-        return variables
-    }
 }

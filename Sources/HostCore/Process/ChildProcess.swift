@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 
 /// How a process ended.
-public enum ExitStatus: Sendable, Hashable, CustomStringConvertible {
+public enum ProcessEnd: Sendable, Hashable, CustomStringConvertible {
     case exited(Int32)
     case signalled(Int32)
 
@@ -23,8 +23,8 @@ public final class ChildProcess: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var status: ExitStatus?
-        var handlers: [@Sendable (ExitStatus) -> Void] = []
+        var status: ProcessEnd?
+        var handlers: [@Sendable (ProcessEnd) -> Void] = []
     }
 
     init(pid: Int32) throws(HostError) {
@@ -43,8 +43,8 @@ public final class ChildProcess: Sendable {
 
     /// Calls `handler` once, at the end of the process or now if it has ended. Handlers run one after another on a
     /// thread of their own and must not block.
-    public func onExit(_ handler: @escaping @Sendable (ExitStatus) -> Void) {
-        let ended: ExitStatus? = state.withLock { state in
+    public func onExit(_ handler: @escaping @Sendable (ProcessEnd) -> Void) {
+        let ended: ProcessEnd? = state.withLock { state in
             if state.status == nil { state.handlers.append(handler) }
             return state.status
         }
@@ -52,14 +52,14 @@ public final class ChildProcess: Sendable {
     }
 
     /// How it ended, once it has.
-    public var status: ExitStatus? { state.withLock { $0.status } }
+    public var status: ProcessEnd? { state.withLock { $0.status } }
 
-    public func exit() async -> ExitStatus {
+    public func exit() async -> ProcessEnd {
         await withCheckedContinuation { continuation in onExit { continuation.resume(returning: $0) } }
     }
 
     /// Waits on this thread; nil where it still runs after `milliseconds`.
-    public func wait(milliseconds: Int) -> ExitStatus? {
+    public func wait(milliseconds: Int) -> ProcessEnd? {
         let ended = Signal()
         onExit { _ in ended.post() }
         _ = ended.wait(milliseconds: milliseconds)
@@ -76,7 +76,7 @@ public final class ChildProcess: Sendable {
     func reap() -> Bool {
         var code: Int32 = 0
         guard process_reap(pidfd.raw, &code) != 0 else { return false }
-        let status: ExitStatus = code < 0 ? .signalled(-code) : .exited(code)
+        let status: ProcessEnd = code < 0 ? .signalled(-code) : .exited(code)
         let handlers = state.withLock { state in
             defer { state.handlers = [] }
             state.status = status

@@ -152,7 +152,7 @@ public final class Worker: Sendable {
         }
     }
 
-    private func exited(_ status: ExitStatus) {
+    private func exited(_ status: ProcessEnd) {
         channel.close()
         pluginHosts.killAll()
         let (failure, lost) = state.withLock { ($0.failure, $0.lost) }

@@ -132,6 +132,6 @@ private final class ParentsProcess: PluginHostProcess {
     private let channel: ControlChannel
     init(_ id: Int64, _ channel: ControlChannel) { (self.id, self.channel) = (id, channel) }
 
-    func wait(milliseconds: Int) -> ExitStatus? { nil }
+    func wait(milliseconds: Int) -> ProcessEnd? { nil }
     func kill() { channel.send(.pluginHost, ["kill": .int(id)]) }
 }
