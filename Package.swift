@@ -41,6 +41,7 @@ let package = Package(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
             path: "PackagePlugins/EmbedDescriptor"),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit], exclude: ["Cases"]),
+        .testTarget(name: "ProcessTests", dependencies: ["HostCore", kit], exclude: ["Programs"]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
         .target(name: "TestBus", path: "Tests/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
