@@ -35,6 +35,8 @@ public final class OperationDescriptor: Sendable {
     /// Top-level arguments that name a path beneath the project's files, and whether they may be written.
     public let paths: [(name: String, write: Bool)]
     public let json: JSON
+    /// What every call needs, where that does not depend on its arguments.
+    let fixedQuestion: Question?
 
     init(
         _ name: String, _ json: JSON, family: String, permission inherited: PermissionUse?, reader: DescriptorReader
@@ -83,6 +85,9 @@ public final class OperationDescriptor: Sendable {
         for name in positional where !properties.contains(where: { $0.key == name }) {
             throw reader.error("positional", "\(name) is no argument")
         }
+        let isFixed = scope.isEmpty && requires.allSatisfy { $0.when == nil }
+        fixedQuestion =
+            isFixed ? Question(fullName, permission: permission, requires: requires, scope: [], arguments: .null) : nil
         try reader.allowOnly([
             "summary", "description", "kind", "positional", "arguments", "result", "events", "final", "delivery", "handle",
             "permission", "level", "requires", "scope", "effect", "errors", "timeout", "redact", "inline", "raw", "examples",

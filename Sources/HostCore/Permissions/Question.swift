@@ -20,17 +20,27 @@ public struct Question: Sendable, Hashable {
 
     /// Works out from the descriptor and the arguments what a call needs.
     public init(_ operation: OperationDescriptor, _ arguments: JSON) {
-        self.operation = operation.fullName
+        self =
+            operation.fixedQuestion
+            ?? Question(
+                operation.fullName, permission: operation.permission, requires: operation.requires, scope: operation.scope,
+                arguments: arguments)
+    }
+
+    init(
+        _ operation: String, permission: PermissionUse?, requires: [Requirement], scope: [ScopeRule], arguments: JSON
+    ) {
+        self.operation = operation
         var needs: [Need] = []
-        if let permission = operation.permission {
+        if let permission {
             var scopes: [String: [String]] = [:]
-            for rule in operation.scope {
+            for rule in scope {
                 let values = Self.values(at: rule.argument, in: arguments)
                 if !values.isEmpty { scopes[rule.scope, default: []] += values }
             }
             needs.append(Need(permission: permission.name, level: permission.level, scopes: scopes))
         }
-        for requirement in operation.requires {
+        for requirement in requires {
             guard requirement.when.map({ !Self.found(at: $0, in: arguments).isEmpty }) ?? true else { continue }
             if !needs.contains(where: { $0.permission == requirement.permission }) {
                 needs.append(Need(permission: requirement.permission))

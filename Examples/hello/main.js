@@ -1,0 +1,2 @@
+const { systemName, systemVersion, architecture } = await host.device.info();
+console.log(`Hello from ${systemName} ${systemVersion} on ${architecture}.`);
