@@ -14,6 +14,8 @@ public final class Descriptor: Sendable {
     public let process: String?
     public let backing: JSON?
     public let sandbox: JSON?
+    /// What the family's error codes mean: its `errors` section, and what its operations say themselves.
+    public let errorTexts: [String: ErrorText]
     public let json: JSON
     private let byName: [String: OperationDescriptor]
 
@@ -61,6 +63,9 @@ public final class Descriptor: Sendable {
             }
             operations.append(operation)
         }
+        errorTexts = try operations.reduce(into: ErrorText.section(root, family: family)) { texts, operation in
+            texts.merge(operation.errorTexts) { shared, _ in shared }
+        }
         guard !operations.isEmpty else { throw root.error("operations", "must name at least one operation") }
         for name in byName.keys {
             // `a` and `a.b` cannot both be properties of one proxy.
@@ -72,7 +77,7 @@ public final class Descriptor: Sendable {
         }
         try root.allowOnly([
             "apsule", "family", "version", "summary", "description", "backing", "permission", "operations", "process",
-            "sandbox", "raw",
+            "sandbox", "raw", "errors",
         ])
         self.operations = operations
         self.byName = byName

@@ -26,7 +26,9 @@ public final class OperationDescriptor: Sendable {
     /// Which argument a scope of the permission is checked against.
     public let scope: [ScopeRule]
     public let effect: Effect
+    /// The codes it may fail with, besides the host's own.
     public let errors: [String]
+    let errorTexts: [String: ErrorText]
     /// Milliseconds; for a stream, of its opening. 0: none.
     public let timeout: (default: Int, maximum: Int)
     public let redact: [String]
@@ -73,7 +75,7 @@ public final class OperationDescriptor: Sendable {
         requires = try Requirement.read(reader)
         scope = try ScopeRule.read(reader, permission: permission)
         effect = try reader.choice("effect", Effect.self) ?? .read
-        errors = try reader.strings("errors")
+        (errors, errorTexts) = try ErrorText.list(reader)
         timeout = try Self.timeout(reader)
         redact = try reader.strings("redact")
         isInline = try reader.flag("inline")
