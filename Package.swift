@@ -42,6 +42,7 @@ let package = Package(
             path: "PackagePlugins/EmbedDescriptor"),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit], exclude: ["Cases"]),
         .testTarget(name: "ProcessTests", dependencies: ["HostCore", kit], exclude: ["Programs"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["HostCore", kit]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
         .target(name: "TestBus", path: "Tests/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),

@@ -34,14 +34,6 @@ struct Apsule {
         return try command.run(rest)
     }
 
-    /// One line a command: its name, how it is called, what it does.
-    struct Command: Sendable {
-        let name: String
-        let usage: String
-        let summary: String
-        let run: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode
-    }
-
     /// Programs that the host starts itself; nobody types them.
     private static let inner: [String: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode] = [
         "plugin-host": PluginHostCommand.run,
@@ -49,15 +41,20 @@ struct Apsule {
 
     static let commands: [Command] = [
         Command(
-            name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …] [--allow PERMISSION] [--for 5s]",
-            summary: "Calls one operation; a stream prints a JSON line an event.", run: CallCommand.run),
+            name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …]",
+            summary: "Calls one operation; a stream prints a JSON line an event.", options: CallCommand.options,
+            words: [.operation, .argument], run: CallCommand.run),
         Command(
-            name: "discover", usage: "[QUERY] [--probe] [--json]",
+            name: "discover", usage: "[QUERY]",
             summary: "Lists families and operations: family:bluetooth stream:true permission:network text.",
-            run: DiscoverCommand.run),
+            options: DiscoverCommand.options, words: [.query], run: DiscoverCommand.run),
         Command(
-            name: "permissions", usage: "list | grant | revoke | explain",
-            summary: "Shows and changes what projects may do.", run: PermissionsCommand.run),
-        Command(name: "help", usage: "[COMMAND | ERROR CODE]", summary: "Explains a command or an error.", run: HelpCommand.run),
+            name: "permissions",
+            usage: "list | grant PROJECT PERMISSION | revoke PROJECT [PERMISSION] | explain OPERATION",
+            summary: "Shows and changes what projects may do.", options: PermissionsCommand.options,
+            words: [.choice(["list", "grant", "revoke", "explain"])], run: PermissionsCommand.run),
+        Command(
+            name: "help", usage: "[COMMAND | FAMILY | FAMILY.OPERATION | ERROR CODE]",
+            summary: "Explains a command, an operation or an error.", words: [.topic], run: HelpCommand.run),
     ]
 }

@@ -5,7 +5,9 @@ import HostCore
 enum CallArguments {
     static func parse(_ words: some Collection<String>) throws(HostError) -> JSON {
         if let first = words.first, first.hasPrefix("{") {
-            guard words.count == 1 else { throw HostError("usage.invalid", "Give one JSON object, or name=value pairs.") }
+            guard words.count == 1 else {
+                throw HostError("usage.invalid", "Give one JSON object, or name=value pairs.")
+            }
             return try json(first)
         }
         var result: JSON = .object([])

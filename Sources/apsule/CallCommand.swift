@@ -5,8 +5,14 @@ import Synchronization
 
 /// `apsule call FAMILY.OPERATION …`: one operation, as the identity `apsule.cli`.
 enum CallCommand {
+    static let options = [
+        Command.Option("allow", value: "PERMISSION", "Gives the permission for this call; may be repeated."),
+        Command.Option("for", value: "5s", "Ends a stream after this time."),
+        Command.Option("timeout", value: "5s", "How long the operation may take to answer, or to open."),
+    ]
+
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
-        let options = try Options(arguments, taking: ["allow", "for", "timeout"], flags: [])
+        let options = try Options(arguments, Self.options)
         let operation = try options.word(0, "FAMILY.OPERATION")
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let value = try CallArguments.parse(options.words.dropFirst())

@@ -3,8 +3,10 @@ import HostCore
 
 /// `apsule discover`: what this host can do, without running any plugin.
 enum DiscoverCommand {
+    static let options = [Command.Option("probe", "Asks bundled plugins whether they can work on this machine.")]
+
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
-        let options = try Options(arguments, taking: [], flags: ["probe"])
+        let options = try Options(arguments, Self.options)
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         if options.has("probe") { Probe.all(host.registry) }
         let query = try DiscoveryQuery(options.words.joined(separator: " "))
@@ -22,7 +24,8 @@ enum DiscoverCommand {
         let colour = ["ready": 32, "unprobed": 32, "unavailable": 33, "quarantined": 33][status] ?? 31
         let name = SafeText.escape(family["family"]?.stringValue ?? "")
         Output.line(
-            "\(Output.bold(name)) \(Output.colour(status, colour))  \(SafeText.escape(family["summary"]?.stringValue ?? ""))")
+            "\(Output.bold(name)) \(Output.colour(status, colour))  \(SafeText.escape(family["summary"]?.stringValue ?? ""))"
+        )
         if let reason = family["reason"]?.stringValue { Output.line("  why: \(SafeText.escape(reason, limit: 500))") }
         if let fix = family["fix"]?.stringValue { Output.line("  fix: \(SafeText.escape(fix, limit: 500))") }
         for operation in family["operations"]?.arrayValue ?? [] {

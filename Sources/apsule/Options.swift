@@ -24,7 +24,8 @@ struct Options {
                 isOver = true
                 continue
             }
-            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                String.init)
             if known.contains(parts[0]), parts.count == 1 {
                 flags.insert(parts[0])
             } else if taking.contains(parts[0]) {
@@ -54,8 +55,11 @@ struct Options {
 /// `5s`, `300ms`, `2m`: milliseconds.
 enum Duration {
     static func milliseconds(_ text: String) throws(HostError) -> Int {
-        for (suffix, factor) in [("ms", 1.0), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)] where text.hasSuffix(suffix) {
-            if let number = Double(text.dropLast(suffix.count)), number >= 0, number * factor < 1e12 { return Int(number * factor) }
+        for (suffix, factor) in [("ms", 1.0), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
+        where text.hasSuffix(suffix) {
+            if let number = Double(text.dropLast(suffix.count)), number >= 0, number * factor < 1e12 {
+                return Int(number * factor)
+            }
         }
         throw HostError("usage.invalid", "\(text) is no duration: 500ms, 5s, 2m.")
     }

@@ -15,7 +15,9 @@ enum Output {
         let bytes = Array(text.utf8)
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(file, $0.baseAddress.map { $0 + done }, bytes.count - done)
+            }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             // Nobody reads any more: there is nobody to tell either.
             if count <= 0 { return }
@@ -27,13 +29,23 @@ enum Output {
     static func dim(_ text: String) -> String { hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
     static func colour(_ text: String, _ code: Int) -> String { hasColour ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text }
 
+    /// Names and what they are, in two columns.
+    static func table(_ rows: [(name: String, text: String)]) {
+        let width = min(rows.map(\.name.count).max() ?? 0, 32)
+        for row in rows {
+            line("  \(bold(row.name))\(String(repeating: " ", count: max(0, width - row.name.count)))  \(row.text)")
+        }
+    }
+
     /// An error for a person: code, message, reason and fix; one JSON line where asked for.
     static func failure(_ error: HostError, json: Bool) {
         if json { return self.error(JSON.object([.init("error", error.json)]).text) }
         let code = errorsHaveColour ? "\u{1b}[31m\(error.code)\u{1b}[0m" : error.code
         self.error("\(code): \(SafeText.escape(error.message, limit: 2_000))")
-        if let reason = error.details["reason"]?.stringValue, !error.message.contains(reason) { self.error("  why: \(reason)") }
-        if let fix = error.details["fix"]?.stringValue { self.error("  fix: \(fix)") }
+        if let reason = error.details["reason"]?.stringValue, !error.message.contains(reason) {
+            self.error("  why: \(SafeText.escape(reason, limit: 2_000))")
+        }
+        if let fix = error.details["fix"]?.stringValue { self.error("  fix: \(SafeText.escape(fix, limit: 2_000))") }
     }
 }
 

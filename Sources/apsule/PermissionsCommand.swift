@@ -3,15 +3,22 @@ import HostCore
 
 /// `apsule permissions list|grant|revoke|explain`.
 enum PermissionsCommand {
+    static let options = [
+        Command.Option("project", value: "DIR", "explain: whose permissions; the command line's own without it."),
+        Command.Option("expires", value: "2h", "grant: for how long; for good without it."),
+        Command.Option("allow", value: "PERMISSION", "explain: as if the flag were given."),
+    ]
+
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
-        let options = try Options(arguments, taking: ["project", "expires", "allow"], flags: [])
+        let options = try Options(arguments, Self.options)
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         switch try options.word(0, "list, grant, revoke or explain") {
         case "list": return try list(host, options)
         case "grant": return try grant(host, options)
         case "revoke": return try revoke(host, options)
         case "explain": return try explain(host, options)
-        case let other: throw HostError("usage.invalid", "There is no permissions \(other): list, grant, revoke, explain.")
+        case let other:
+            throw HostError("usage.invalid", "There is no permissions \(other): list, grant, revoke, explain.")
         }
     }
 
@@ -73,7 +80,9 @@ enum PermissionsCommand {
         guard let operation = entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst())) else {
             throw HostError("host.operation_unknown", "There is no operation \(name).")
         }
-        let subject = try options["project"].map { text throws(HostError) in try Subjects.named(text, host) } ?? Subjects.commandLine
+        let subject =
+            try options["project"].map { text throws(HostError) in try Subjects.named(text, host) }
+            ?? Subjects.commandLine
         let authority = try host.authority(subject, allowed: Set(options.all("allow")), prompter: NoPrompter())
         let arguments = try CallArguments.parse(options.words.dropFirst(2))
         let chain = authority.explain(Question(operation, arguments))
@@ -83,7 +92,9 @@ enum PermissionsCommand {
         }
         if chain.isEmpty { Output.line("\(name) needs no permission.") }
         for step in chain {
-            Output.line("\(step["permission"]?.stringValue ?? ""): \(step["state"]?.stringValue ?? "") (\(step["rule"]?.stringValue ?? ""))")
+            Output.line(
+                "\(step["permission"]?.stringValue ?? ""): \(step["state"]?.stringValue ?? "") (\(step["rule"]?.stringValue ?? ""))"
+            )
             if let fix = step["fix"]?.stringValue { Output.line("  fix: \(fix)") }
         }
         return .ok
