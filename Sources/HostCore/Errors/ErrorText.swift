@@ -1,4 +1,4 @@
-public import ApsuleKit
+internal import ApsuleKit
 
 /// What an error code means, and what a person can do about it.
 public struct ErrorText: Sendable, Hashable {
