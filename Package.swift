@@ -22,7 +22,8 @@ let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
 let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
 let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
 let present = families.filter(\.isBuildable)
-let libraries = Set(present.flatMap(\.needs)).sorted { $0.target < $1.target }
+let core: [Library] = [.javascriptcore]
+let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
 
 let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
 
@@ -36,10 +37,18 @@ let package = Package(
         .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore", "CProcess"]),
         .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
         .executableTarget(name: "apsule-launch", path: "Sources/launcher", cSettings: strictC),
+        .target(
+            name: "ScriptRuntime", dependencies: ["HostCore", kit, "CJavaScriptCore"], exclude: ["Prelude"],
+            plugins: ["EmbedPrelude"]),
+        .executableTarget(name: "prelude-embed"),
+        .plugin(
+            name: "EmbedPrelude", capability: .buildTool(), dependencies: ["prelude-embed"],
+            path: "PackagePlugins/EmbedPrelude"),
         .executableTarget(name: "descriptor-embed"),
         .plugin(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
             path: "PackagePlugins/EmbedDescriptor"),
+        .testTarget(name: "ScriptRuntimeTests", dependencies: ["ScriptRuntime", "HostCore", kit]),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit], exclude: ["Cases"]),
         .testTarget(name: "ProcessTests", dependencies: ["HostCore", kit], exclude: ["Programs"]),
         .testTarget(name: "CommandLineTests", dependencies: ["HostCore", kit]),

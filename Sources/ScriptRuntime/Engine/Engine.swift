@@ -1,0 +1,215 @@
+internal import ApsuleKit
+internal import CJavaScriptCore
+internal import Glibc
+internal import HostCore
+
+/// One JavaScript context and its event loop.
+///
+/// Made, used and ended on one thread, which never pumps a main loop.
+///
+/// Source: <https://developer.apple.com/documentation/javascriptcore/javascriptcore-c-api>
+final class Engine {
+    let port: any CallPort
+    let limits: ScriptLimits
+    let hooks: ScriptHooks
+    let inbox: Inbox
+    let pulse: Pulse
+    let verdict: Verdict
+    let group: JSContextGroupRef
+    let context: JSGlobalContextRef
+    let watchdog: Watchdog
+    /// What both sides of the bridge read and write without a call.
+    let shared: SharedFields
+    let prelude: PreludeFunctions
+
+    var operations: [BoundOperation] = []
+    var slots: [CallSlot?] = []
+    var delivery = Delivery()
+    var outgoing: [UInt8] = []
+    var scratch = Scratch()
+    var sources = ScriptSources()
+    /// Who waits for an answer of the script's actions.
+    var completions: [Int: Completion] = [:]
+    var lastCompletion = 0
+    /// When the next timer is due: milliseconds since `start`.
+    var wakeAt = Double.infinity
+    let start = nanoseconds()
+    var isOver = false
+    private var isRunning = false
+    private var isSettled = true
+    private var items: [Inbox.Item] = []
+    private var idle: IdleWork
+    private let loop: UnsafeMutableRawPointer?
+
+    init(port: any CallPort, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse, verdict: Verdict) {
+        (self.port, self.limits, self.hooks) = (port, limits, hooks)
+        (self.inbox, self.pulse, self.verdict) = (inbox, pulse, verdict)
+        // The engine's own timers attach to this thread's loop; it is only pumped where IdleWork says so.
+        loop = apsule_loop_new()
+        apsule_loop_push(loop)
+        group = JSContextGroupCreate()
+        context = JSGlobalContextCreateInGroup(group, nil)
+        watchdog = Watchdog(group: group, limits: limits, pulse: pulse)
+        shared = SharedFields(context)
+        idle = IdleWork(context: context, loop: loop)
+        prelude = PreludeFunctions(context)
+        Natives.bind(self)
+        prelude.load(shared)
+        if !limits.allowsEval {
+            withJSString("eval and new Function are switched off in projects") {
+                JSGlobalContextSetEvalEnabled(context, false, $0)
+            }
+        }
+    }
+
+    /// Ends every call and gives the context back.
+    ///
+    /// Nothing may be used afterwards.
+    func close() {
+        for case let slot? in slots {
+            slot.stream.isOver = true
+            slot.stream.call?.cancel()
+            slot.stream.call = nil
+        }
+        slots = []
+        completions = [:]
+        watchdog.close()
+        prelude.close(context)
+        shared.close(context)
+        JSGlobalContextRelease(context)
+        JSContextGroupRelease(group)
+        Natives.unbind()
+        apsule_loop_pop(loop)
+        apsule_loop_free(loop)
+    }
+
+    // MARK: - The loop
+
+    func run() {
+        while !isOver {
+            inbox.take(&items)
+            for item in items { handle(item) }
+            flush()
+            fireTimers()
+            if shared[.engineWork] > 0 { turn { idle.pump() } }
+            finishTurns()
+            if !isOver { wait() }
+        }
+    }
+
+    private func handle(_ item: Inbox.Item) {
+        guard !isOver else { return }
+        switch item {
+        case .answered(let slot, let result): take(slot, result)
+        case .ready(let slot):
+            slot.takeAnnouncement()
+            pump(slot)
+        case .work(let body):
+            flush()
+            body(self)
+        case .stop: isOver = true
+        }
+    }
+
+    private func fireTimers() {
+        // Each has a turn of its own; after some, what has arrived meanwhile comes first.
+        var budget = 100
+        while !isOver, budget > 0, wakeAt <= milliseconds {
+            budget -= 1
+            call(prelude.fireTimer)
+        }
+    }
+
+    private func finishTurns() {
+        guard !isOver, isRunning else { return }
+        if idle.isDueForCheck(at: nanoseconds()), watchdog.isOverMemory {
+            collect()
+            if watchdog.isOverMemory { return fail(.outOfMemory(limits.memoryMB, isStuck: false)) }
+        }
+        let isAlive = shared[.alive] > 0 || shared[.engineWork] > 0
+        if isAlive { isSettled = false }
+        guard !isAlive, !isSettled else { return }
+        isSettled = true
+        if shared[.mainPending] > 0 { return fail(.stalled(sources.mainPath)) }
+        hooks.settled()
+    }
+
+    private func wait() {
+        var deadline: Int64?
+        if wakeAt < .infinity { deadline = start + Int64(wakeAt * 1_000_000) }
+        if shared[.engineWork] > 0 { deadline = min(deadline ?? .max, nanoseconds() + 1_000_000) }
+        let collection = idle.deadline(at: nanoseconds())
+        if let collection, collection < deadline ?? .max {
+            if !inbox.wait(until: collection) { collect() }
+        } else {
+            _ = inbox.wait(until: deadline)
+        }
+    }
+
+    private func collect() {
+        // Finalizers may run JavaScript.
+        turn { idle.collect() }
+        idle.didCollect()
+    }
+
+    /// Milliseconds since the runtime began.
+    var milliseconds: Double { Double(nanoseconds() - start) / 1_000_000 }
+
+    // MARK: - Turns
+
+    /// Runs JavaScript, its microtasks included.
+    func turn(_ body: () -> Void) {
+        let now = nanoseconds()
+        pulse.begin(at: now)
+        watchdog.enter(at: now)
+        body()
+        pulse.end()
+        idle.didTurn()
+        guard let reason = watchdog.reason, !isOver else { return }
+        switch reason {
+        case .unresponsive: fail(located(.unresponsive(limits.turnMs, isStuck: false), stack: watchdog.stack))
+        case .outOfMemory: fail(located(.outOfMemory(limits.memoryMB, isStuck: false), stack: watchdog.stack))
+        case .stopped: isOver = true
+        }
+    }
+
+    /// Calls one of the prelude's functions.
+    ///
+    /// What it throws is a failure of the project.
+    @discardableResult
+    func call(
+        _ function: JSObjectRef?, _ first: JSValueRef? = nil, _ second: JSValueRef? = nil, _ third: JSValueRef? = nil,
+        _ fourth: JSValueRef? = nil
+    ) -> JSValueRef? {
+        var result: JSValueRef?
+        var exception: JSValueRef?
+        // On the stack, where the collector looks for what is in use.
+        withUnsafeTemporaryAllocation(of: JSValueRef?.self, capacity: 4) { arguments in
+            let count = [first, second, third, fourth].withUnsafeBufferPointer { values in
+                _ = arguments.initialize(from: values)
+                return values.lastIndex { $0 != nil }.map { $0 + 1 } ?? 0
+            }
+            turn {
+                result = JSObjectCallAsFunction(context, function, nil, count, arguments.baseAddress, &exception)
+            }
+        }
+        guard let exception else { return result }
+        if !isOver, watchdog.reason == nil { uncaught(exception) }
+        return nil
+    }
+
+    /// The script has begun: from now on its end is watched for.
+    func begin() {
+        isRunning = true
+        isSettled = false
+    }
+
+    func expectSettling() { isSettled = false }
+
+    func fail(_ error: ScriptError) {
+        isOver = true
+        verdict.fail(error)
+    }
+}
+
+func apsulePrepareEngine() { apsule_wtf_initialize_main_thread() }

@@ -1,0 +1,33 @@
+// What the script sees, and what the host calls.
+
+const performance = Object.freeze({
+    now: () => native.now(),
+    timeOrigin: Date.now() - native.now(),
+    toJSON() { return { timeOrigin: this.timeOrigin }; },
+});
+
+const globals = {
+    HostError, DOMException, Event, EventTarget, AbortSignal, AbortController, TextEncoder, TextDecoder, atob, btoa,
+    structuredClone, performance, queueMicrotask, console: hostConsole,
+    setTimeout: (callback, delay, ...values) => addTimer(callback, delay, values),
+    setInterval: (callback, delay, ...values) => addTimer(callback, delay, values, { every: true }),
+    clearTimeout: removeTimer,
+    clearInterval: removeTimer,
+};
+for (const name of Object.keys(globals)) hide(globalThis, name, globals[name]);
+Object.defineProperty(globalThis, "host", { value: host, writable: false, enumerable: true, configurable: false });
+
+// Compiling goes on beside the script; the host must look after it until it is done.
+for (const name of ["compile", "instantiate"]) {
+    const original = WebAssembly[name];
+    hide(WebAssembly, name, (...values) => {
+        const work = original.apply(WebAssembly, values), done = () => { shared[engineWork]--; };
+        shared[engineWork]++;
+        work.then(done, done);
+        return work;
+    });
+}
+
+const unhandled = (promise, reason) => native.uncaught(reason);
+
+return { deliver, deliverOne, fireTimer, runMain, describe, invokeAction, readState, unhandled, makeError };

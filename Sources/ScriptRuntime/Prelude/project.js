@@ -1,0 +1,153 @@
+// The project's script: its modules, its `state` and `actions`, and what becomes of its errors.
+
+const modules = new Map();
+let capture = () => undefined, mainModule;
+
+function runMain(main, path) {
+    mainModule = makeModule(path);
+    shared[mainPending] = 1;
+    const done = () => {
+        mainModule.loaded = true;
+        shared[mainPending] = 0;
+    };
+    const { exports, require } = mainModule;
+    main(exports, require, mainModule, path, folderOf(path), (read) => { capture = read; }).then(done, (error) => native.uncaught(error));
+}
+
+function makeModule(path) {
+    const module = { id: path, filename: path, loaded: false, exports: {} };
+    hide(module, "require", (request) => required(String(request), path));
+    modules.set(path, module);
+    return module;
+}
+
+function required(request, from) {
+    if (!/^\.{1,2}\//.test(request)) {
+        throw hostError("script.module_not_found",
+            `"${request}" cannot be required: only files of the project can, as "./file.js". For packages use import, which is bundled.`,
+            { request });
+    }
+    const wanted = resolved(request, folderOf(from));
+    for (const path of /\.(js|cjs|json)$/.test(wanted) ? [wanted] : [`${wanted}.js`, `${wanted}.json`, `${wanted}/index.js`, wanted]) {
+        const known = modules.get(path);
+        if (known !== undefined) return known.exports;
+        if (/\.[mc]?tsx?$|\.mjs$/.test(path)) {
+            throw hostError("script.module_not_found", `"${request}" cannot be required; use import, which is bundled.`, { request });
+        }
+        const isJSON = path.endsWith(".json");
+        const loaded = native.load(path, isJSON);
+        if (loaded === undefined) continue;
+        const module = makeModule(path);
+        try {
+            if (isJSON) module.exports = parsedFile(loaded, path);
+            else loaded.call(module.exports, module.exports, module.require, module, path, folderOf(path));
+        } catch (error) {
+            modules.delete(path);
+            throw error;
+        }
+        module.loaded = true;
+        return module.exports;
+    }
+    throw hostError("script.module_not_found", `There is no file "${wanted}" in the project (required by ${from}).`, { request, path: wanted, from });
+}
+
+function parsedFile(text, path) {
+    try {
+        return JSON.parse(text);
+    } catch (error) {
+        throw new SyntaxError(`${path}: ${error.message}`);
+    }
+}
+
+function folderOf(path) {
+    return path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+}
+
+function resolved(request, folder) {
+    const parts = folder === "" ? [] : folder.split("/");
+    for (const part of request.split("/")) {
+        if (part === "" || part === ".") continue;
+        if (part !== "..") parts.push(part);
+        else if (parts.pop() === undefined) {
+            throw hostError("script.module_not_found", `"${request}" leads out of the project's folder.`, { request });
+        }
+    }
+    return parts.join("/");
+}
+
+// MARK: What others ask the script for
+
+/** `state` or `actions`: as declared, assigned or exported. */
+function captured(name) {
+    let value;
+    try {
+        value = capture(name);
+    } catch {
+        // Declared below where the script has not come yet.
+    }
+    return value ?? mainModule?.exports?.[name] ?? globalThis[name];
+}
+
+function readState(id) {
+    answer(id, () => captured("state") ?? null);
+}
+
+function invokeAction(id, name, text, blobs) {
+    const actions = captured("actions");
+    const action = Object.hasOwn(Object(actions), name) ? actions[name] : undefined;
+    if (typeof action === "function") return answer(id, () => action.call(actions, decode(text, blobs)));
+    const known = Object.keys(Object(actions)).filter((key) => typeof actions[key] === "function");
+    answer(id, () => {
+        throw hostError("script.action_unknown", `The script has no action "${name}".${didYouMean(name, known)}`, { action: name, actions: known });
+    });
+}
+
+async function answer(id, work) {
+    shared[alive]++;
+    try {
+        const value = await work();
+        const text = encode(value === undefined ? null : value);
+        native.complete(id, false, text, ...(outgoing === undefined ? [] : [outgoing]));
+    } catch (error) {
+        const { code, message, details, name, stack } = described(error);
+        native.complete(id, true, JSON.stringify({
+            code: code ?? "script.failed",
+            message: name === "" || code !== undefined ? message : `${name}: ${message}`,
+            details: details ?? (stack === undefined ? {} : { stack: native.frames(stack) }),
+        }));
+    } finally {
+        shared[alive]--;
+    }
+}
+
+// MARK: Errors for the host
+
+function described(error) {
+    if (!(error instanceof Error)) return { name: "", message: `${inspect(error, { depth: 1 })} was thrown, which is no Error` };
+    const result = { name: String(error.name), message: String(error.message), stack: String(error.stack ?? "") };
+    if (typeof error.code === "string") result.code = error.code;
+    if (error instanceof HostError) result.details = error.details;
+    if (typeof error.line === "number") result.line = error.line;
+    if (typeof error.column === "number") result.column = error.column;
+    if (typeof error.sourceURL === "string") result.file = error.sourceURL;
+    return result;
+}
+
+/** The same as text; nothing of the error can make it fail. */
+function describe(error) {
+    try {
+        const result = described(error);
+        try {
+            return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? String(value) : value));
+        } catch {
+            delete result.details;
+            return JSON.stringify(result);
+        }
+    } catch {
+        return JSON.stringify({ name: "", message: "The script threw something that cannot be shown." });
+    }
+}
+
+function makeError(text) {
+    return fill(trace(), JSON.parse(text));
+}

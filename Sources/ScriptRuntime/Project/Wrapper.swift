@@ -1,0 +1,48 @@
+/// How a file's text becomes a function: on its first line, so that line numbers stay as they are.
+struct Wrapper {
+    let text: String
+    /// Characters before the file's own on the first line.
+    let indent: Int
+
+    private static let parameters = "exports, require, module, __filename, __dirname"
+    /// `state` and `actions` as they are when asked for, however the script declares them.
+    static let capture =
+        "$$apsule(name => name === \"state\" ? typeof state === \"undefined\" ? undefined : state"
+        + " : typeof actions === \"undefined\" ? undefined : actions);"
+
+    /// The project's main script, which may await at top level.
+    static func main(_ source: String, isBundle: Bool) -> Wrapper {
+        let directive = isBundle || startsStrict(source) ? "\"use strict\";" : ""
+        return Wrapper("(async (\(parameters), $$apsule) => {\(directive)\(isBundle ? "" : capture)", source)
+    }
+
+    /// A file that is required.
+    static func module(_ source: String) -> Wrapper {
+        Wrapper("(function (\(parameters)) {", source)
+    }
+
+    private init(_ prefix: String, _ source: String) {
+        indent = prefix.utf16.count
+        // The first line of a program that can be run by itself is no JavaScript.
+        let source = source.hasPrefix("#!") ? "//" + source.dropFirst(2) : source
+        text = "\(prefix)\(source)\n})"
+    }
+
+    /// Whether the text begins with `"use strict"`, which what is put before it would undo.
+    private static func startsStrict(_ source: String) -> Bool {
+        var rest = source[...]
+        while true {
+            rest = rest.drop { $0.isWhitespace || $0 == ";" }
+            if rest.hasPrefix("//") || rest.hasPrefix("#!") {
+                rest = rest.drop { !$0.isNewline }
+            } else if rest.hasPrefix("/*") {
+                guard let end = rest.firstRange(of: "*/") else { return false }
+                rest = rest[end.upperBound...]
+            } else if rest.hasPrefix("\"use strict\"") || rest.hasPrefix("'use strict'") {
+                return true
+            } else {
+                return false
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+public import ApsuleKit
+
+/// What a project's script may use.
+public struct ScriptLimits: Sendable {
+    /// Milliseconds that one turn of the event loop may take.
+    public var turnMs: Int
+    /// Megabytes of private memory that the process may have.
+    public var memoryMB: Int
+    /// Whether `eval` and `new Function` work.
+    ///
+    /// Off: they throw an EvalError.
+    public var allowsEval: Bool
+
+    public init(turnMs: Int = 5_000, memoryMB: Int = 512, allowsEval: Bool = false) {
+        (self.turnMs, self.memoryMB, self.allowsEval) = (turnMs, memoryMB, allowsEval)
+    }
+}
+
+/// What a runtime tells its owner.
+///
+/// The closures are called on the runtime's own threads and must not block.
+public struct ScriptHooks: Sendable {
+    /// A line of the script's console.
+    public var console: @Sendable (LogLevel, String) -> Void
+    /// Reads a file of the project by its path relative to the project's folder; nil where there is none.
+    public var readFile: @Sendable (String) throws(HostError) -> [UInt8]?
+    /// The script has finished and no call, stream or timer is alive.
+    ///
+    /// Again after each action that was invoked.
+    public var settled: @Sendable () -> Void
+    /// The script failed, once; the runtime then stops by itself, unless `ScriptError.isStuck`.
+    public var failed: @Sendable (ScriptError) -> Void
+    /// About twice a second while the event loop makes its turns in time.
+    public var heartbeat: @Sendable () -> Void
+    /// The runtime has ended and holds nothing any more.
+    public var stopped: @Sendable () -> Void
+
+    public init(
+        console: @escaping @Sendable (LogLevel, String) -> Void,
+        readFile: @escaping @Sendable (String) throws(HostError) -> [UInt8]? = { _ in nil },
+        settled: @escaping @Sendable () -> Void = {},
+        failed: @escaping @Sendable (ScriptError) -> Void,
+        heartbeat: @escaping @Sendable () -> Void = {},
+        stopped: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.console, self.readFile, self.settled) = (console, readFile, settled)
+        (self.failed, self.heartbeat, self.stopped) = (failed, heartbeat, stopped)
+    }
+}
+
+/// A script to run.
+public struct Script: Sendable {
+    /// Its path in the project's folder, as `main.js`; stands in stacks and errors.
+    public var path: String
+    public var text: String
+    /// For a bundle: maps its positions to the files it was made of.
+    public var sourceMap: SourceMap?
+
+    public init(path: String, text: String, sourceMap: SourceMap? = nil) {
+        (self.path, self.text, self.sourceMap) = (path, text, sourceMap)
+    }
+}
