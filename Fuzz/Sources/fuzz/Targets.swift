@@ -2,7 +2,9 @@ import ApsuleKit
 
 @testable import HostCore
 
-/// The parsers that read what others wrote. Each runs one input and traps where a promise is broken.
+/// The parsers that read what others wrote.
+///
+/// Each runs one input and traps where a promise is broken.
 enum FuzzTarget: String, CaseIterable {
     case json, schema, pattern, descriptor, elf, manifest, wire
 
