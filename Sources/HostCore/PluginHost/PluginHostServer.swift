@@ -90,12 +90,15 @@ public final class PluginHostServer: Sendable {
         }
     }
 
-    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> PluginHostWorkers.Job? {
+    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> PluginHostWorkers
+        .Job?
+    {
         let call = ServedCall(id, isStream: isStream, channel: channel, questions: questions) { [weak self] in
             self?.state.withLock { _ = $0.calls.removeValue(forKey: id) }
         }
         let provider: (any Provider)? = state.withLock { state in
-            guard let provider = state.provider, !state.isClosing, provider.operations.indices.contains(operation) else {
+            guard let provider = state.provider, !state.isClosing, provider.operations.indices.contains(operation)
+            else {
                 return nil
             }
             state.calls[id] = call

@@ -1,8 +1,9 @@
 internal import ApsuleKit
 internal import Synchronization
 
-/// The threads of a plugin-host. They take turns to read the channel: whoever gets an `invoke` runs it itself, which
-/// saves a thread change a call, and another one reads on meanwhile.
+/// The threads of a plugin-host, which take turns to read the channel.
+///
+/// Whoever gets an `invoke` runs it itself, which saves a thread change a call, and another one reads on meanwhile.
 ///
 /// One thread always stays with the channel, so that a cancel is never stuck behind plugins that block.
 final class PluginHostWorkers: Sendable {

@@ -1,6 +1,8 @@
 internal import ApsuleKit
 
-/// What a plugin-host sends the host. The plugin behind it may be hostile: every value is checked by who receives it.
+/// What a plugin-host sends the host.
+///
+/// The plugin behind it may be hostile: every value is checked by who receives it.
 enum PluginReport: Sendable {
     /// The instance is open; the operations in the order that `invoke` counts.
     case opened(operations: [String])

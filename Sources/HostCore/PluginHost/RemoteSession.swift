@@ -74,7 +74,9 @@ final class RemoteSession: Sendable {
     func invoke(_ operation: String, call: UInt64, arguments: Payload, sink: any CallSink) throws(HostError) {
         let index: Result<Int, HostError> = state.withLock { state in
             if case .ended(let error) = state.phase { return .failure(error ?? .cancelled) }
-            guard case .open(let indices) = state.phase, let index = indices[operation] else { return .failure(.cancelled) }
+            guard case .open(let indices) = state.phase, let index = indices[operation] else {
+                return .failure(.cancelled)
+            }
             state.calls[call] = RemoteCall(operation, sink)
             return .success(index)
         }
@@ -190,7 +192,9 @@ final class RemoteSession: Sendable {
     private func finish(_ failure: HostError?, _ status: ProcessEnd?) {
         let (calls, error) = state.withLock { state in
             var error: HostError?
-            if case .closing = state.phase {} else if case .refused = state.phase {} else {
+            if case .closing = state.phase {
+            } else if case .refused = state.phase {
+            } else {
                 error = crash(failure, status, operation: nil)
             }
             defer { (state.phase, state.calls) = (.ended(error), [:]) }

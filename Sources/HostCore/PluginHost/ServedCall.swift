@@ -62,7 +62,9 @@ final class ServedCall: CallSink {
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// What cannot be sent fails the call. A plugin thread may wait here for the host, which always reads.
+    /// What cannot be sent fails the call.
+    ///
+    /// A plugin thread may wait here for the host, which always reads.
     @discardableResult
     private func send(_ report: PluginReport) -> Bool {
         do throws(HostError) {

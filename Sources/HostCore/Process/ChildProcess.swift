@@ -16,7 +16,9 @@ public enum ProcessEnd: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A running child. Its end is noticed whether or not anybody waits, and its number is never used for another process.
+/// A running child.
+///
+/// Its end is noticed whether or not anybody waits, and its number is never taken for that of another process.
 public final class ChildProcess: Sendable {
     public let pid: Int32
     let pidfd: OwnedFile
@@ -41,8 +43,9 @@ public final class ChildProcess: Sendable {
         try ChildKeeper.shared.start(command)
     }
 
-    /// Calls `handler` once, at the end of the process or now if it has ended. Handlers run one after another on a
-    /// thread of their own and must not block.
+    /// Calls `handler` once, at the end of the process or now if it has ended.
+    ///
+    /// Handlers run one after another on a thread of their own and must not block.
     public func onExit(_ handler: @escaping @Sendable (ProcessEnd) -> Void) {
         let ended: ProcessEnd? = state.withLock { state in
             if state.status == nil { state.handlers.append(handler) }

@@ -25,7 +25,9 @@ public final class FrameChannel: Sendable {
         outgoing = FrameQueue(socket)
     }
 
-    /// Sends a frame, or queues it behind others. Its files are closed here once they have been sent.
+    /// Sends a frame, or queues it behind others.
+    ///
+    /// Its files are closed here once they have been sent.
     @discardableResult
     public func send(_ frame: Frame) -> Sent { outgoing.send(frame) }
 
@@ -39,7 +41,9 @@ public final class FrameChannel: Sendable {
         }
     }
 
-    /// Waits for the next frame; nil at an orderly end. After an error the channel is closed, and the error comes again.
+    /// Waits for the next frame; nil at an orderly end.
+    ///
+    /// After an error the channel is closed, and the error comes again.
     ///
     /// - Throws: `host.wire_malformed`, `host.system_error`.
     public func receive() throws(HostError) -> Frame? {

@@ -47,7 +47,9 @@ public enum PayloadCoding {
         var pieces: [Piece] = []
         for _ in 0...count { pieces.append(Piece(size: Int(try body.number(UInt32.self)), isOutside: try body.flag())) }
         let blobs = pieces.dropFirst().reduce(0) { $0 + $1.size }
-        guard pieces[0].size <= maximumJSON, blobs <= maximumBlobs else { throw .malformed("a message over the limits") }
+        guard pieces[0].size <= maximumJSON, blobs <= maximumBlobs else {
+            throw .malformed("a message over the limits")
+        }
 
         let memory = try memory(for: pieces, &files)
         var offset = 0
@@ -56,7 +58,11 @@ public enum PayloadCoding {
             if let memory, piece.isOutside {
                 let range = offset..<offset + piece.size
                 offset += piece.size
-                if index == 0 { payload.json = Array(memory.bytes[range]) } else { payload.blobs.append(memory.blob(range)) }
+                if index == 0 {
+                    payload.json = Array(memory.bytes[range])
+                } else {
+                    payload.blobs.append(memory.blob(range))
+                }
             } else {
                 let bytes = try body.raw(piece.isOutside ? 0 : piece.size)
                 if index == 0 { payload.json = Array(bytes) } else { payload.blobs.append(Blob(bytes)) }

@@ -8,8 +8,10 @@ internal import Glibc
 final class SharedMemory: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 
-    /// Maps memory that another process made. The seals are checked first: memory that its maker can still shrink would
-    /// end this process with SIGBUS, and memory that can change would differ from what was checked.
+    /// Maps memory that another process made.
+    ///
+    /// The seals are checked first: memory that its maker can still shrink would end this process with SIGBUS, and memory
+    /// that can change would differ from what was checked.
     init(_ file: OwnedFile) throws(HostError) {
         let size = wire_sealed_size(file.raw)
         guard size >= 0 else { throw .malformed("memory that is not sealed") }
