@@ -18,7 +18,8 @@ enum Workshop {
     }()
 
     static let launcher = build(
-        "apsule-launch", try? FileManager.default.contentsOfDirectory(
+        "apsule-launch",
+        try? FileManager.default.contentsOfDirectory(
             at: repository.appending(path: "Sources/launcher"), includingPropertiesForKeys: nil
         ).filter { $0.pathExtension == "c" })
     static let probe = build("probe", [sources.appending(path: "Programs/probe.c")])
@@ -26,8 +27,11 @@ enum Workshop {
 
     private static func build(_ name: String, _ files: [URL]?) -> String {
         let output = folder.appending(path: name).path
-        let flags = ["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover"]
-        let result = try? run("/usr/bin/env", ["cc"] + flags + ["-o", output] + (files ?? []).map(\.path), inherit: true)
+        let flags = [
+            "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover",
+        ]
+        let result = try? run(
+            "/usr/bin/env", ["cc"] + flags + ["-o", output] + (files ?? []).map(\.path), inherit: true)
         precondition(result?.status == .exited(0), "\(name) cannot be built: \(result?.errors ?? "no C compiler")")
         chmod(output, 0o755)
         return output
@@ -40,7 +44,9 @@ enum Workshop {
 
         /// What the line that begins with these words says behind its colon.
         subscript(words: String) -> String? {
-            text.split(separator: "\n").first { $0.hasPrefix(words + ": ") }.map { String($0.dropFirst(words.count + 2)) }
+            text.split(separator: "\n").first { $0.hasPrefix(words + ": ") }.map {
+                String($0.dropFirst(words.count + 2))
+            }
         }
 
         /// The indented lines.
@@ -109,5 +115,6 @@ let isRoot = geteuid() == 0
 /// Runs a program as somebody without privileges; only root can.
 func runUnprivileged(_ program: String, _ arguments: [String]) throws -> Workshop.Output {
     try Workshop.run(
-        "/usr/bin/setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program] + arguments)
+        "/usr/bin/setpriv",
+        ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program] + arguments)
 }

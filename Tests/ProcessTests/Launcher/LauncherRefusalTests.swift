@@ -13,7 +13,9 @@ struct LauncherRefusalTests {
             Workshop.without, [Self.createRuleset, Workshop.launcher] + systemRules + probe)
         #expect(result.status == .exited(125))
         #expect(result.text.isEmpty)
-        #expect(result.errors.contains("this kernel has no Landlock; --best-effort starts without: Function not implemented"))
+        #expect(
+            result.errors.contains(
+                "this kernel has no Landlock; --best-effort starts without: Function not implemented"))
     }
 
     @Test func startsWithoutLandlockWhenAskedTo() throws {
@@ -32,10 +34,13 @@ struct LauncherRefusalTests {
             (["--no-such"], "--no-such needs a value"), (["--no-such", "x"] + probe, "--no-such is no option"),
             (["--ro"], "--ro needs a value"), (["stray"] + probe, "'stray': an option or -- is expected"),
             (["--ro", "/usr"], "no program is named"), (["--"], "no program is named"),
-            (["--rlimit", "nofile=x"] + probe, "'x' is not a number"), (["--rlimit", "nofile=-1"] + probe, "'-1' is not"),
-            (["--rlimit", "pigs=1"] + probe, "names no limit"), (["--tcp", "65536"] + probe, "'65536' is not a number"),
+            (["--rlimit", "nofile=x"] + probe, "'x' is not a number"),
+            (["--rlimit", "nofile=-1"] + probe, "'-1' is not"),
+            (["--rlimit", "pigs=1"] + probe, "names no limit"),
+            (["--tcp", "65536"] + probe, "'65536' is not a number"),
             (["--env", "=x"] + probe, "is not NAME=VALUE"), (["--rw", "/no/such"] + probe, "/no/such"),
-            (["--chdir", "/no/such"] + probe, "--chdir /no/such: No such file"), (["--parent", "1"] + probe, "parent has ended"),
+            (["--chdir", "/no/such"] + probe, "--chdir /no/such: No such file"),
+            (["--parent", "1"] + probe, "parent has ended"),
             (systemRules + ["--", "/no/such"], "/no/such: No such file"),
         ] {
             let result = try Workshop.run(Workshop.launcher, arguments)

@@ -68,7 +68,8 @@ struct LauncherTests {
         let result = try launch(
             [],
             [
-                "read", "/proc/self/status", "read", "/proc/thread-self/maps", "read", "/proc/self/environ", "parent", "-",
+                "read", "/proc/self/status", "read", "/proc/thread-self/maps", "read", "/proc/self/environ", "parent",
+                "-",
                 "read", "/proc/1/environ", "read", "/proc/meminfo",
             ], unprivileged: unprivileged)
         #expect(result["read /proc/self/status"] == "ok")
@@ -92,7 +93,9 @@ struct LauncherTests {
         let result = try launch([], ["status", "Cap", "status", "NoNewPrivs"], unprivileged: unprivileged)
         let sets = result.details.filter { $0.hasPrefix("Cap") }.map { $0.split(whereSeparator: \.isWhitespace) }
         #expect(sets.count == 5)
-        for set in sets where set[0] != "CapBnd:" || !unprivileged { #expect(set[1].allSatisfy { $0 == "0" }, "\(set)") }
+        for set in sets where set[0] != "CapBnd:" || !unprivileged {
+            #expect(set[1].allSatisfy { $0 == "0" }, "\(set)")
+        }
         #expect(result.details.contains { $0.hasPrefix("NoNewPrivs") && $0.hasSuffix("1") })
     }
 
@@ -118,7 +121,8 @@ struct LauncherTests {
 
     @Test func setsEnvironmentAndFolder() throws {
         let path = try folder("start")
-        let result = try launch(["--env", "APSULE_TEST=yes", "--chdir", path, "--ro", path], ["environment", "APSULE_TEST", "folder", "-"])
+        let result = try launch(
+            ["--env", "APSULE_TEST=yes", "--chdir", path, "--ro", path], ["environment", "APSULE_TEST", "folder", "-"])
         #expect(result.details == ["yes", path])
     }
 

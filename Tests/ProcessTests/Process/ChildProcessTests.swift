@@ -39,7 +39,8 @@ struct ChildProcessTests {
         let files = [firstEnd.raw: secondEnd, secondEnd.raw: firstEnd]
         let reading = [Reading(first), Reading(second)]
         let result = try Workshop.run(
-            Workshop.probe, ["say", "\(firstEnd.raw)", "say", "\(secondEnd.raw)", "descriptors", "-"], descriptors: files)
+            Workshop.probe, ["say", "\(firstEnd.raw)", "say", "\(secondEnd.raw)", "descriptors", "-"],
+            descriptors: files)
         let (firstNumber, secondNumber) = (firstEnd.raw, secondEnd.raw)
         close(firstEnd.release())
         close(secondEnd.release())
@@ -64,11 +65,14 @@ struct ChildProcessTests {
     /// A child that dies with its parent must not die with the thread that asked for it.
     @Test func outlivesTheThreadThatStartedIt() async throws {
         let (mine, theirs) = try OwnedFile.socketPair()
-        let child = try await withCheckedThrowingContinuation { (answer: CheckedContinuation<ChildProcess, any Error>) in
+        let child = try await withCheckedThrowingContinuation {
+            (answer: CheckedContinuation<ChildProcess, any Error>) in
             HostCore.Thread.start(name: "short") {
                 let arguments = systemRules + ["--", Workshop.probe, "wait", "0"]
                 answer.resume(
-                    with: Result { try ChildProcess.start(ChildCommand(Workshop.launcher, arguments, descriptors: [0: theirs])) })
+                    with: Result {
+                        try ChildProcess.start(ChildCommand(Workshop.launcher, arguments, descriptors: [0: theirs]))
+                    })
             }
         }
         #expect(child.wait(milliseconds: 300) == nil)
@@ -95,8 +99,10 @@ struct ChildEnvironmentTests {
     private let hostile = [
         "LANG": "de_DE.UTF-8", "LC_TIME": "C", "LC_EVIL": "x", "TZ": "UTC", "HOME": "/root", "PATH": "/evil",
         "LD_PRELOAD": "/evil.so", "LD_LIBRARY_PATH": "/evil", "JSC_useJIT": "0", "OPENSSL_CONF": "/evil",
-        "SSLKEYLOGFILE": "/evil", "GIO_MODULE_DIR": "/evil", "GIO_EXTRA_MODULES": "/evil", "SWIFT_BACKTRACE": "enable=yes",
-        "GLIBC_TUNABLES": "x", "MALLOC_PERTURB_": "1", "G_MESSAGES_DEBUG": "all", "http_proxy": "http://p", "HTTP_PROXY": "h",
+        "SSLKEYLOGFILE": "/evil", "GIO_MODULE_DIR": "/evil", "GIO_EXTRA_MODULES": "/evil",
+        "SWIFT_BACKTRACE": "enable=yes",
+        "GLIBC_TUNABLES": "x", "MALLOC_PERTURB_": "1", "G_MESSAGES_DEBUG": "all", "http_proxy": "http://p",
+        "HTTP_PROXY": "h",
         "NO_PROXY": "*", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/b", "APSULE_TOKEN": "secret", "DISPLAY": ":0",
     ]
 
@@ -119,7 +125,10 @@ struct ChildEnvironmentTests {
         environment["APSULE_MINE"] = "1"
         let result = try Workshop.run(
             Workshop.probe,
-            ["environment", "LD_PRELOAD", "environment", "APSULE_TOKEN", "environment", "APSULE_MINE", "environment", "TZ"],
+            [
+                "environment", "LD_PRELOAD", "environment", "APSULE_TOKEN", "environment", "APSULE_MINE", "environment",
+                "TZ",
+            ],
             environment: environment)
         #expect(result.details == ["-", "-", "1", "UTC"])
     }
