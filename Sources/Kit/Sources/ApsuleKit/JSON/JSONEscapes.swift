@@ -3,8 +3,8 @@ extension JSONScanner {
     @inline(__always)
     func value(of text: Text) throws(JSON.Failure) -> String {
         if text.hasEscapes { return try unescaped(text) }
-        guard let string = String(validating: text.bytes, as: UTF8.self) else { throw badUTF8(text) }
-        return string
+        if text.isASCII { return String(copying: unsafe UTF8Span(unchecked: text.bytes.span, isKnownASCII: true)) }
+        do { return String(copying: try UTF8Span(validating: text.bytes.span)) } catch { throw badUTF8(text) }
     }
 
     /// Checks what `value(of:)` would refuse, and builds nothing.
@@ -43,7 +43,8 @@ extension JSONScanner {
                 return .failure(error)
             }
             count = out.suffix(from: count).update(fromContentsOf: rest)
-            return .success(String(validating: UnsafeBufferPointer(rebasing: out[..<count]), as: UTF8.self))
+            let bytes = UnsafeBufferPointer(rebasing: out[..<count])
+            do { return .success(String(copying: try UTF8Span(validating: bytes.span))) } catch { return .success(nil) }
         }
         guard let string = try result.get() else { throw badUTF8(text) }
         return string
