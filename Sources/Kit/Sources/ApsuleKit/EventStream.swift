@@ -69,6 +69,13 @@ public final class EventStream: Sendable {
         }
     }
 
+    /// Delivers an event written as a literal, `["value": 1]`, and waits while the receiver is behind.
+    public func send(_ event: String, _ payload: JSON) async throws { try await send(event, payload.message) }
+
+    /// Delivers an event written as a literal, `["value": 1]`, without waiting.
+    @discardableResult
+    public func post(_ event: String, _ payload: JSON) -> Bool { post(event, payload.message) }
+
     /// Returns when the stream is cancelled: for a stream whose events come from callbacks that `post`.
     public func untilCancelled() async {
         let stopped = OneShot<Void>()
