@@ -8,6 +8,14 @@ public struct DBusSignal: Sendable {
     public let interface: String
     public let member: String
     public let arguments: [DBusValue]
+
+    public init(sender: String, path: String, interface: String, member: String, arguments: [DBusValue]) {
+        self.sender = sender
+        self.path = path
+        self.interface = interface
+        self.member = member
+        self.arguments = arguments
+    }
 }
 
 /// Which signals a subscription gets; what is nil matches all.
