@@ -2,10 +2,15 @@
 import Foundation
 import PackageDescription
 
+let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
+let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
+let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
+
 // One line a family: its folder under Plugins/, and the C libraries its backing needs beyond the Kit's own.
 // A family whose libraries pkg-config does not find is left out of the build with a note; Scripts/build makes SwiftPM
 // look again after a -dev package was installed.
 let families: [Family] = [
+    Family("Bluetooth", needs: .bluez, .glib, kit: dbus),
     Family("Crypto", needs: .openssl),
     Family("Device"),
     Family("Timer"),
@@ -14,13 +19,11 @@ let families: [Family] = [
 extension Library {
     static let openssl = Library("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev")
     static let bluez = Library("CBluez", pkgConfig: "bluez", apt: "libbluetooth-dev")
+    static let glib = Library("CGLib", pkgConfig: "glib-2.0", apt: "libglib2.0-dev")
     static let javascriptcore = Library(
         "CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev")
 }
 
-let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
-let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
-let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
 let present = families.filter(\.isBuildable)
 let core: [Library] = [.javascriptcore]
 let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
@@ -53,7 +56,7 @@ let package = Package(
         .testTarget(name: "ProcessTests", dependencies: ["HostCore", kit], exclude: ["Programs"]),
         .testTarget(name: "CommandLineTests", dependencies: ["HostCore", kit]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
-        .target(name: "TestBus", path: "Tests/TestBus"),
+        .target(name: "TestBus", path: "Tests/Support/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
         .target(name: "TestHost", dependencies: [kit], path: "Tests/Support/TestHost"),
     ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets),
@@ -128,7 +131,9 @@ struct Family {
             .target(
                 name: target, dependencies: [ApsulePackage.kit] + kit + needs.map { .target(name: $0.target) },
                 path: "Plugins/\(folder)", plugins: ["EmbedDescriptor"]),
-            .testTarget(name: "\(target)Tests", dependencies: [.target(name: target), "TestHost", ApsulePackage.kit]),
+            .testTarget(
+                name: "\(target)Tests",
+                dependencies: [.target(name: target), "TestHost", "TestBus", ApsulePackage.kit] + kit),
         ]
     }
 }

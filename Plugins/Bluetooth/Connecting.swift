@@ -1,0 +1,124 @@
+import ApsuleDBus
+import ApsuleKit
+
+extension BluetoothFamily {
+    /// Connects to a peripheral and waits until its services are known, scanning for it where BlueZ has forgotten it.
+    ///
+    /// - Parameter call: `{deviceId}`. Cancelling it, also by its timeout, cancels the attempt.
+    /// - Returns: the device, as a scan reports it.
+    /// - Throws: `bluetooth.device_not_found`, `connect_failed`, `services_unresolved`, `in_progress`, …
+    func connect(_ call: Call) async throws -> JSON {
+        let id: String = try call["deviceId"]
+        _ = try await radio.adapter()
+        if let connection = connections[id], let device = bluez.device(connection.path) { return device.json(id: id) }
+        return try await connections.exclusively(id) { () async throws(HostError) in
+            let device = try await near(id) { (device) async throws(HostError) in try await self.link(device) }
+            let current = bluez.device(device.path) ?? device
+            connections.add(
+                .init(id: id, path: device.path, name: current.name, isOurs: !device.isConnected))
+            return current.json(id: id)
+        }
+    }
+
+    /// Ends this project's connection; a link that another program uses stays.
+    ///
+    /// - Returns: `{connected: boolean}`: whether the link is still there.
+    func disconnect(_ call: Call) async throws -> JSON {
+        let id: String = try call["deviceId"]
+        guard let connection = connections[id] else {
+            let isConnected = device(id)?.isConnected ?? false
+            return ["connected": .bool(isConnected)]
+        }
+        connections.remove(path: connection.path, .requested)
+        guard connection.isOurs else { return ["connected": true] }
+        do throws(HostError) {
+            try await bluez.call(connection.path, "org.bluez.Device1", "Disconnect", context: .device)
+        } catch {
+            guard ["bluetooth.disconnected", "bluetooth.device_not_found"].contains(error.code) else { throw error }
+        }
+        return ["connected": .bool(bluez.device(connection.path)?.isConnected ?? false)]
+    }
+
+    // MARK: -
+
+    /// BlueZ's entry for an id.
+    func device(_ id: String) -> Device? {
+        bluez.read { tree in tree.devices.values.first { identity.id($0) == id } }
+    }
+
+    /// Runs `body` with a device, and once more with a scan running where BlueZ does not know it (any more): it forgets
+    /// what it has not heard for 30 s.
+    ///
+    /// - Returns: the device as it was before.
+    func near(
+        _ id: String, _ body: (Device) async throws(HostError) -> Void
+    ) async throws(HostError) -> Device {
+        if let device = device(id) {
+            do throws(HostError) {
+                try await body(device)
+                return device
+            } catch {
+                guard error.code == "bluetooth.device_not_found" else { throw error }
+            }
+        }
+        let found = OneShot<Device>()
+        let listening = bluez.listen { [identity] change in
+            guard case .object(.device(let device, _)) = change, identity.id(device) == id else { return }
+            found.finish(.success(device))
+        }
+        defer { listening.cancel() }
+        let membership = try await discovery.join(DiscoveryMachine.Filter()) { signal in
+            if case .lost(let error) = signal { found.finish(.failure(error)) }
+        }
+        let outcome: Result<Device, HostError>
+        do throws(HostError) {
+            // Longer than BlueZ's pause between two rounds of a scan.
+            let device = try await found.value(within: .seconds(20), otherwise: BluezErrors.deviceNotFound)
+            try await body(device)
+            outcome = .success(device)
+        } catch {
+            outcome = .failure(error)
+        }
+        await discovery.leave(membership)
+        return try outcome.get()
+    }
+
+    /// Makes the link and waits for the services; without success nothing is left behind.
+    private func link(_ device: Device) async throws(HostError) {
+        do throws(HostError) {
+            if !device.isConnected { try await request(device.path) }
+            let unresolved = BluezErrors.make("services_unresolved", "The device did not tell its services in time.")
+            try await bluez.wait(device.path, within: .seconds(30), otherwise: unresolved) { device in
+                guard device.isConnected else { return .failure(BluezErrors.lostWhileConnecting) }
+                return device.areServicesResolved ? .success(()) : nil
+            }
+        } catch {
+            if !device.isConnected { bluez.send(device.path, "org.bluez.Device1", "Disconnect") }
+            throw error
+        }
+    }
+
+    private func request(_ path: String) async throws(HostError) {
+        let start = ContinuousClock.now
+        do throws(HostError) {
+            try await bluez.call(path, "org.bluez.Device1", "Connect", context: .device, timeout: .seconds(60))
+        } catch {
+            switch error.code {
+            case "bluetooth.already_connected": return
+            case "bluetooth.in_progress":
+                // Another program connects it now: that is as good.
+                try await bluez.wait(path, within: .seconds(30), otherwise: error) {
+                    $0.isConnected ? .success(()) : nil
+                }
+            case "bluetooth.connect_failed" where ContinuousClock.now - start < .seconds(3):
+                // A request that collides with an advertisement's end fails at once; the next one mostly succeeds.
+                try await bluez.call(path, "org.bluez.Device1", "Connect", context: .device, timeout: .seconds(60))
+            default: throw error
+            }
+        }
+    }
+}
+
+extension BluezErrors {
+    static let lostWhileConnecting = make("connect_failed", "The device dropped the link while it was being connected.")
+}
