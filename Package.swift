@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "CHostCore"),
         .target(name: "CProcess", cSettings: strictC),
         .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore", "CProcess"]),
-        .executableTarget(name: "apsule", dependencies: ["HostCore", kit]),
+        .executableTarget(name: "apsule", dependencies: ["HostCore", "ScriptRuntime", kit]),
         .executableTarget(name: "apsule-launch", path: "Sources/launcher", cSettings: strictC),
         .target(
             name: "ScriptRuntime", dependencies: ["HostCore", kit, "CJavaScriptCore"], exclude: ["Prelude"],

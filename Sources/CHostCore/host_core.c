@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <string.h>
@@ -32,4 +33,21 @@ int32_t host_file_system(const char *path, uint64_t *id) {
     if (statfs(path, &info) != 0) return -errno;
     memcpy(id, &info.f_fsid, sizeof *id);
     return 0;
+}
+
+struct visitor {
+    void (*visit)(void *context, const char *path);
+    void *context;
+};
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    const struct visitor *visitor = data;
+    visitor->visit(visitor->context, info->dlpi_name);
+    return 0;
+}
+
+void host_loaded_libraries(void (*visit)(void *context, const char *path), void *context) {
+    struct visitor visitor = {visit, context};
+    dl_iterate_phdr(visit_library, &visitor);
 }

@@ -37,9 +37,13 @@ struct Apsule {
     /// Programs that the host starts itself; nobody types them.
     private static let inner: [String: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode] = [
         "plugin-host": PluginHostCommand.run,
+        "worker": WorkerCommand.run,
     ]
 
     static let commands: [Command] = [
+        Command(
+            name: "run", usage: "DIR | FILE", summary: "Runs a project, or a single script.",
+            options: RunCommand.options, words: [.folder], run: RunCommand.run),
         Command(
             name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …]",
             summary: "Calls one operation; a stream prints a JSON line an event.", options: CallCommand.options,

@@ -9,6 +9,9 @@ int32_t host_open_beneath(int32_t directory, const char *path, int32_t flags, ui
 /* openat(2) with its mode: a descriptor, or -errno. */
 int32_t host_openat(int32_t directory, const char *path, int32_t flags, uint32_t mode);
 
+/* Calls `visit` with the path of each library that this program has loaded. */
+void host_loaded_libraries(void (*visit)(void *context, const char *path), void *context);
+
 /* Names the calling thread. */
 void host_name_thread(const char *name);
 

@@ -15,6 +15,7 @@ public struct Manifest: Sendable {
     public let warnings: [String]
 
     public struct Requirements: Sendable {
+        public init() {}
         /// As in `>=0.1`.
         public var host: String?
         public var operations: [String] = []

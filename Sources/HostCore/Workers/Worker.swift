@@ -136,20 +136,33 @@ public final class Worker: Sendable {
         }
     }
 
-    /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here.
+    /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here. So is one
+    /// allocation that jumps over the engine's own look at its memory.
     private func watch() {
-        let limit = Int64(limits.turnMs) + 1_500
-        while child.status == nil {
-            if child.wait(milliseconds: 250) != nil { return }
+        let silence = Int64(limits.turnMs) + 1_500
+        let memory = limits.memoryMB + 256
+        while child.wait(milliseconds: 100) == nil {
             let silent = Clock.now - state.withLock { $0.lastBeat }
-            guard silent > limit else { continue }
-            let error = HostError(
-                "script.unresponsive", "The script has not given its turn back for \(silent) ms and was ended.",
-                details: ["turnMs": .int(Int64(limits.turnMs)), "fix": "Await in long loops, or raise limits.turnMs in app.json."])
-            state.withLock { if $0.lost == nil { $0.lost = error } }
-            child.kill()
-            return
+            if silent > silence {
+                return end(
+                    "script.unresponsive", "The script has not given its turn back for \(silent) ms and was ended.",
+                    limit: "turnMs", limits.turnMs, fix: "Await in long loops, or raise limits.turnMs in app.json.")
+            }
+            let used = ProcessMemory.privateMB(child.pid)
+            if used > memory {
+                return end(
+                    "script.out_of_memory", "The script used \(used) MB of memory and was ended.",
+                    limit: "memoryMB", limits.memoryMB, fix: "Keep less at once, or raise limits.memoryMB in app.json.")
+            }
         }
+    }
+
+    private func end(_ code: String, _ message: String, limit: String, _ value: Int, fix: String) {
+        let reason = "limits.\(limit) is \(value)."
+        let error = HostError(
+            code, message, details: [limit: .int(Int64(value)), "reason": .string(reason), "fix": .string(fix)])
+        state.withLock { if $0.lost == nil { $0.lost = error } }
+        child.kill()
     }
 
     private func exited(_ status: ProcessEnd) {

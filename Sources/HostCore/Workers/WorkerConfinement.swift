@@ -6,7 +6,6 @@ public struct WorkerConfinement: Sendable {
     private let installation: Installation
     private let project: String?
     private let sandbox: String
-    private let limits: Manifest.Limits
     private let families: [Descriptor]
     private let usesProxies: Bool
 
@@ -15,10 +14,10 @@ public struct WorkerConfinement: Sendable {
     ///   - sandbox: the project's sandbox, writable.
     ///   - families: those that the project declares; what their descriptors ask for is let in.
     public init(
-        installation: Installation, project: String?, sandbox: String, limits: Manifest.Limits, families: [Descriptor]
+        installation: Installation, project: String?, sandbox: String, families: [Descriptor]
     ) {
         (self.installation, self.project, self.sandbox) = (installation, project, sandbox)
-        (self.limits, self.families) = (limits, families)
+        self.families = families
         usesProxies = families.contains { $0.permission == "network" }
     }
 
@@ -40,13 +39,12 @@ public struct WorkerConfinement: Sendable {
             for path in paths where access(path, F_OK) == 0 { arguments += [option, path] }
         }
         allow("--ro", Self.readable + asked("read"))
-        allow("--rx", [installation.folder])
+        allow("--rx", [installation.folder] + LoadedLibraries.folders)
         allow("--ro", [project].compactMap { $0 })
         allow("--rw", [sandbox] + asked("write"))
         allow("--dev", ["/dev/null"] + asked("devices"))
-        // The engine looks at its own memory; this is the last word where one allocation jumps over that.
-        let hardLimit = (limits.memoryMB + 512) << 20
-        arguments += ["--rlimit", "data=\(hardLimit)", "--rlimit", "core=0"]
+        // No limit on data: the engine reserves 20 GiB of it at start. The parent watches what is really used.
+        arguments += ["--rlimit", "core=0"]
         arguments += ["--keep", "3", "--parent", String(getpid()), "--", program, "worker"]
         var environment = ChildEnvironment(proxies: usesProxies)
         environment["APSULE_DEBUG"] = installation.environment["APSULE_DEBUG"]

@@ -1,0 +1,90 @@
+import ApsuleKit
+import Glibc
+import HostCore
+import ScriptRuntime
+import Synchronization
+
+/// `apsule run DIR|FILE`: the parent of one project in the foreground.
+enum RunCommand {
+    static let options = [
+        Command.Option("allow", value: "PERMISSION", "Gives the permission for this run; may be repeated.")
+    ]
+
+    static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        let options = try Options(arguments, Self.options)
+        let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
+        let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))
+        for warning in target.warnings { Output.error(warning) }
+        try target.checkRequirements(host.registry)
+        if geteuid() == 0 { RootWarning.sayOnce(host.paths.state) }
+        let console = RunConsole(json: options.isJSON)
+        let authority = try host.authority(
+            target.subject, allowed: Set(options.all("allow")),
+            prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
+        let watch = GrantWatch(authority)
+        defer { watch.stop() }
+        return try start(target, host, authority, console, options)
+    }
+
+    private static func start(
+        _ target: RunTarget, _ host: Host, _ authority: PermissionAuthority, _ console: RunConsole, _ options: Options
+    ) throws(HostError) -> ExitCode {
+        let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
+        let declared = host.registry.snapshot.entries.compactMap(\.descriptor)
+            .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
+        let confinement = WorkerConfinement(
+            installation: host.installation, project: target.folder, sandbox: files.path, families: declared)
+        let passed = [try files.share(), try target.openFolder()]
+        let ended = Semaphore()
+        let end = Mutex<Worker.End?>(nil)
+        let running = Mutex<Worker?>(nil)
+        let worker = try Worker(
+            confinement: confinement, start: target.start(plugins: options.all("plugins")), files: passed,
+            limits: target.limits, authority: authority,
+            pluginHosts: PluginHostLauncher(installation: host.installation, registry: host.registry),
+            hooks: Worker.Hooks(
+                console: { console.write($0, source: $1, $2) },
+                settled: { running.withLock { $0 }?.stop() },
+                ended: { how in
+                    end.withLock { $0 = how }
+                    ended.signal()
+                }))
+        running.withLock { $0 = worker }
+        Interrupt.onInterrupt({ worker.stop() }, second: { worker.kill() })
+        ended.wait()
+        switch end.withLock({ $0 }) {
+        case .failed(let error):
+            console.failure(error)
+            return .failed
+        case .lost(let error): throw error
+        case .finished, nil: return Interrupt.wasInterrupted ? .interrupted : .ok
+        }
+    }
+}
+
+/// Says once in a state folder that running as root is not what this was made for.
+enum RootWarning {
+    static func sayOnce(_ state: String) {
+        guard let folder = try? SecureFolder.make(state) else { return }
+        let mark = openat(folder.descriptor, "root-warned", O_CREAT | O_EXCL | O_WRONLY, 0o600)
+        guard mark >= 0 else { return }
+        close(mark)
+        Output.error("apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.")
+    }
+}
+
+/// Looks twice a second whether another process took a grant away.
+final class GrantWatch: Sendable {
+    private let isStopped = Atomic<Bool>(false)
+
+    init(_ authority: PermissionAuthority) {
+        HostCore.Thread.start(name: "apsule.grants") {
+            while !self.isStopped.load(ordering: .relaxed) {
+                usleep(500_000)
+                authority.refresh()
+            }
+        }
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,62 @@
+import ApsuleKit
+import HostCore
+import Synchronization
+
+/// What a running project prints: stdout for log and info, stderr for warnings and errors; held back during a question.
+final class RunConsole: Sendable {
+    private let json: Bool
+    private let state = Mutex((paused: false, held: [(isError: Bool, line: String)]()))
+
+    init(json: Bool) { self.json = json }
+
+    func write(_ level: LogLevel, source: String, _ text: String) {
+        if level == .debug, source != "script", Installation.processEnvironment()["APSULE_DEBUG"] == nil { return }
+        let isError = level == .warning || level == .error
+        let line: String
+        if json {
+            line = JSON.object([
+                .init("type", "console"), .init("level", .string("\(level)")), .init("source", .string(source)),
+                .init("text", .string(text)),
+            ]).text
+        } else {
+            line = source == "script" ? text : "\(source): \(text)"
+        }
+        print(isError && !json, line)
+    }
+
+    /// The script's end by an error, with its place and a code frame.
+    func failure(_ error: JSON) {
+        if json { return print(false, JSON.object([.init("type", "error"), .init("error", error)]).text) }
+        var text = error["code"]?.stringValue.map { "\($0): " } ?? ""
+        text += error["message"]?.stringValue ?? "the script failed"
+        if let file = error["file"]?.stringValue {
+            text += "\n  at \(file):\(error["line"]?.intValue ?? 0):\(error["column"]?.intValue ?? 0)"
+        }
+        if let frame = error["codeFrame"]?.stringValue { text += "\n\n\(frame)" }
+        for key in ["reason", "fix"] {
+            if let value = error["details"]?[key]?.stringValue { text += "\n  \(key == "fix" ? "fix" : "why"): \(value)" }
+        }
+        print(true, text)
+    }
+
+    func pause(_ paused: Bool) {
+        let held = state.withLock { state in
+            state.paused = paused
+            guard !paused else { return [(isError: Bool, line: String)]() }
+            defer { state.held = [] }
+            return state.held
+        }
+        for (isError, line) in held { emit(isError, line) }
+    }
+
+    private func print(_ isError: Bool, _ line: String) {
+        let now = state.withLock { state in
+            // Bounded: a project that floods its console while a person thinks loses the rest.
+            if state.paused, state.held.count < 10_000 { state.held.append((isError, line)) }
+            return !state.paused
+        }
+        if now { emit(isError, line) }
+    }
+
+    private func emit(_ isError: Bool, _ line: String) { isError ? Output.error(line) : Output.line(line) }
+}
