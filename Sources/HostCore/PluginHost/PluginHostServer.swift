@@ -9,6 +9,8 @@ public final class PluginHostServer: Sendable {
     /// Asks whether the family can work here, without an instance.
     public typealias Probe = @Sendable (_ completion: @escaping @Sendable (JSON) -> Void) -> Void
 
+    private typealias Job = PluginHostWorkers.Job
+
     private static let patienceMs = 5_000
     private let family: String
     private let channel: FrameChannel
@@ -49,7 +51,7 @@ public final class PluginHostServer: Sendable {
         try result.get()
     }
 
-    private func handle(_ frame: Frame) -> PluginHostWorkers.Job? {
+    private func handle(_ frame: Frame) -> Job? {
         do throws(HostError) {
             return try handle(PluginRequest(frame))
         } catch {
@@ -59,7 +61,7 @@ public final class PluginHostServer: Sendable {
         }
     }
 
-    private func handle(_ request: PluginRequest) -> PluginHostWorkers.Job? {
+    private func handle(_ request: PluginRequest) -> Job? {
         switch request {
         case .open(let project): return { [self] in openInstance(project) }
         case .probe: return { [self] in probe { [self] in send(.probed($0)) } }
@@ -90,17 +92,13 @@ public final class PluginHostServer: Sendable {
         }
     }
 
-    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> PluginHostWorkers
-        .Job?
-    {
+    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> Job? {
         let call = ServedCall(id, isStream: isStream, channel: channel, questions: questions) { [weak self] in
             self?.state.withLock { _ = $0.calls.removeValue(forKey: id) }
         }
         let provider: (any Provider)? = state.withLock { state in
-            guard let provider = state.provider, !state.isClosing, provider.operations.indices.contains(operation)
-            else {
-                return nil
-            }
+            guard let provider = state.provider, !state.isClosing else { return nil }
+            guard provider.operations.indices.contains(operation) else { return nil }
             state.calls[id] = call
             return provider
         }
@@ -109,6 +107,8 @@ public final class PluginHostServer: Sendable {
             return nil
         }
         return {
+            // It may have waited for a thread until nobody wanted it any more.
+            guard !call.isCancelled.load(ordering: .sequentiallyConsistent) else { return call.fail(.cancelled) }
             provider.invoke(operation, call: id, arguments: arguments, sink: call)
             // A cancel that came meanwhile may have come before the plugin knew of the call.
             if call.isCancelled.load(ordering: .sequentiallyConsistent) { provider.cancel(id) }

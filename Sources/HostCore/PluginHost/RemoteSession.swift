@@ -152,9 +152,12 @@ final class RemoteSession: Sendable {
             tell(call, running.event(name, payload))
         case .log(let level, let message): host.log(level, family: descriptor.family, message)
         case .openPath(let question, let call, let path, let flags, let mode):
-            answer(question, find(call)) { $0.sink.openPath(path, flags: flags, mode: mode) }
+            answer(question, find(call)) { running in
+                let file = running.sink.openPath(path, flags: flags, mode: mode)
+                return file < 0 ? (file, nil) : (0, OwnedFile(file))
+            }
         case .allows(let question, let call, let scope, let value):
-            answer(question, find(call)) { $0.sink.allows(scope, value) ? 1 : 0 }
+            answer(question, find(call)) { ($0.sink.allows(scope, value) ? 1 : 0, nil) }
         case .dataDirectory(let question):
             let folder = host.dataDirectory(family: descriptor.family)
             let copy = folder >= 0 ? OwnedFile.duplicate(folder) : nil
@@ -178,14 +181,16 @@ final class RemoteSession: Sendable {
     }
 
     /// Off the reading thread, since an answer may take another process; a question about no call is refused.
-    private func answer(_ question: UInt64, _ running: RemoteCall?, _ body: @escaping @Sendable (RemoteCall) -> Int32) {
+    private func answer(
+        _ question: UInt64, _ running: RemoteCall?, _ body: @escaping @Sendable (RemoteCall) -> (Int32, OwnedFile?)
+    ) {
         guard let running else {
             forged()
             return send(.answer(question: question, -EINVAL, file: nil))
         }
         Self.pool.submit { [self] in
-            let result = body(running)
-            send(.answer(question: question, min(result, 0), file: nil))
+            let (result, file) = body(running)
+            send(.answer(question: question, result, file: file))
         }
     }
 
