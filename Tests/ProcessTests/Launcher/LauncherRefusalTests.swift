@@ -1,16 +1,17 @@
 import Foundation
 import HostCore
+import TestPrograms
 import Testing
 
 /// When `apsule-launch` does not start the program, and what keeps the program from others.
 @Suite(.serialized)
 struct LauncherRefusalTests {
     private static let createRuleset = "444"
-    private let probe = ["--", Workshop.probe, "read", "/etc/passwd"]
+    private let probe = ["--", Programs.probe, "read", "/etc/passwd"]
 
     @Test func refusesWithoutLandlock() throws {
         let result = try Workshop.run(
-            Workshop.without, [Self.createRuleset, Workshop.launcher] + systemRules + probe)
+            Programs.without, [Self.createRuleset, Workshop.launcher] + systemRules + probe)
         #expect(result.status == .exited(125))
         #expect(result.text.isEmpty)
         #expect(
@@ -23,7 +24,7 @@ struct LauncherRefusalTests {
         let reading = Reading(mine)
         let options = systemRules + ["--best-effort", "--report", "4"]
         let result = try Workshop.run(
-            Workshop.without, [Self.createRuleset, Workshop.launcher] + options + probe, descriptors: [4: theirs])
+            Programs.without, [Self.createRuleset, Workshop.launcher] + options + probe, descriptors: [4: theirs])
         close(theirs.release())
         #expect(result["read /etc/passwd"] == "ok")
         #expect(reading.finish().hasPrefix("{\"landlock\":0,"))
@@ -56,7 +57,7 @@ struct LauncherRefusalTests {
         try? FileManager.default.removeItem(atPath: copy)
         try FileManager.default.copyItem(atPath: Workshop.launcher, toPath: copy)
         chmod(copy, 0o4755)
-        let result = try runUnprivileged(copy, systemRules + probe)
+        let result = try Programs.runUnprivileged(copy, systemRules + probe)
         #expect(result.status == .exited(125))
         #expect(result.errors.contains("refuses to run with privileges that its caller does not have"))
     }
@@ -67,14 +68,14 @@ struct LauncherRefusalTests {
         defer { for socket in [open, other] { close(socket) } }
         let attempts = ["connect", "\(openPort)", "connect", "\(otherPort)"]
         let result = try Workshop.run(
-            Workshop.launcher, systemRules + ["--no-tcp", "--tcp", "\(openPort)", "--", Workshop.probe] + attempts)
+            Workshop.launcher, systemRules + ["--no-tcp", "--tcp", "\(openPort)", "--", Programs.probe] + attempts)
         #expect(result["connect \(openPort)"] == "ok")
         #expect(result["connect \(otherPort)"] == "EACCES")
     }
 
     @Test func signalsNobodyOutside() throws {
         let result = try Workshop.run(
-            Workshop.launcher, systemRules + ["--scoped", "--", Workshop.probe, "signal", "0", "signal", "1"])
+            Workshop.launcher, systemRules + ["--scoped", "--", Programs.probe, "signal", "0", "signal", "1"])
         #expect(result["signal 0"] == "EPERM")
         #expect(result["signal 1"] == "EPERM")
     }
@@ -82,7 +83,7 @@ struct LauncherRefusalTests {
     @Test func filtersCalls() throws {
         let attempts = ["ptrace", "-", "uring", "-", "packet", "-", "connect", "1"]
         let result = try Workshop.run(
-            Workshop.launcher, systemRules + ["--filter", "--", Workshop.probe] + attempts)
+            Workshop.launcher, systemRules + ["--filter", "--", Programs.probe] + attempts)
         #expect(result["ptrace -"] == "EPERM")
         #expect(result["uring -"] == "EPERM")
         #expect(result["packet -"] == "EAFNOSUPPORT")
@@ -92,7 +93,7 @@ struct LauncherRefusalTests {
     /// The middle process starts a child that waits for ever, tells its number, and is killed.
     @Test func endsWithItsParent() throws {
         let (mine, theirs) = try OwnedFile.socketPair()
-        let launch = ([Workshop.launcher] + systemRules + ["--", Workshop.probe, "wait", "8"]).joined(separator: " ")
+        let launch = ([Workshop.launcher] + systemRules + ["--", Programs.probe, "wait", "8"]).joined(separator: " ")
         let script = "\(launch) & echo $!; sleep 0.3; kill -9 $$"
         // Descriptor 8 would end the child, too; the launcher closes it, so it holds on to standard input instead.
         let line = script.replacingOccurrences(of: "wait 8", with: "wait 0 <&8")

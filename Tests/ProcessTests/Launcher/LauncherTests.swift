@@ -1,5 +1,6 @@
 import Foundation
 import HostCore
+import TestPrograms
 import Testing
 
 /// What `apsule-launch` takes away, tried by a program that it started.
@@ -9,9 +10,10 @@ struct LauncherTests {
     private func launch(
         _ options: [String], _ attempts: [String], unprivileged: Bool = false
     ) throws -> Workshop.Output {
-        let arguments = systemRules + options + ["--", Workshop.probe] + attempts
+        let arguments = systemRules + options + ["--", Programs.probe] + attempts
         return unprivileged
-            ? try runUnprivileged(Workshop.launcher, arguments) : try Workshop.run(Workshop.launcher, arguments)
+            ? try Programs.runUnprivileged(Workshop.launcher, arguments)
+            : try Workshop.run(Workshop.launcher, arguments)
     }
 
     private static let users = isRoot ? [false, true] : [false]
@@ -102,11 +104,11 @@ struct LauncherTests {
     @Test func closesWhatIsNotKept() throws {
         let (kept, other) = try OwnedFile.socketPair()
         let files: [Int32: OwnedFile] = [5: kept, 7: other, 90: other]
-        let arguments = systemRules + ["--keep", "5", "--", Workshop.probe, "descriptors", "-"]
+        let arguments = systemRules + ["--keep", "5", "--", Programs.probe, "descriptors", "-"]
         let result = try Workshop.run(Workshop.launcher, arguments, descriptors: files)
         let numbers = result.details.filter { !$0.contains("/proc/") }.compactMap { $0.split(separator: " ").first }
         #expect(numbers == ["0", "1", "2", "5"])
-        let missing = try Workshop.run(Workshop.launcher, systemRules + ["--keep", "9", "--", Workshop.probe])
+        let missing = try Workshop.run(Workshop.launcher, systemRules + ["--keep", "9", "--", Programs.probe])
         #expect(missing.status == .exited(125))
         #expect(missing.errors == "apsule-launch: --keep 9: Bad file descriptor\n")
     }
@@ -129,7 +131,7 @@ struct LauncherTests {
     @Test func reportsWhatItReached() throws {
         let (mine, theirs) = try OwnedFile.socketPair()
         let reading = Reading(mine)
-        let arguments = systemRules + ["--report", "4", "--filter", "--", Workshop.probe, "exit", "7"]
+        let arguments = systemRules + ["--report", "4", "--filter", "--", Programs.probe, "exit", "7"]
         let result = try Workshop.run(Workshop.launcher, arguments, descriptors: [4: theirs])
         close(theirs.release())
         #expect(result.status == .exited(7))

@@ -1,13 +1,14 @@
 import ApsuleKit
 import Foundation
 import HostCore
+import TestPrograms
 import Testing
 
 struct ChildProcessTests {
     @Test func tellsHowAChildEnded() async throws {
-        let exited = try ChildProcess.start(ChildCommand(Workshop.probe, ["exit", "42"]))
+        let exited = try ChildProcess.start(ChildCommand(Programs.probe, ["exit", "42"]))
         #expect(await exited.exit() == .exited(42))
-        let died = try ChildProcess.start(ChildCommand(Workshop.probe, ["die", "11"]))
+        let died = try ChildProcess.start(ChildCommand(Programs.probe, ["die", "11"]))
         #expect(await died.exit() == .signalled(SIGSEGV))
         // Whoever asks late hears it, too.
         #expect(died.status == .signalled(SIGSEGV))
@@ -39,7 +40,7 @@ struct ChildProcessTests {
         let files = [firstEnd.raw: secondEnd, secondEnd.raw: firstEnd]
         let reading = [Reading(first), Reading(second)]
         let result = try Workshop.run(
-            Workshop.probe, ["say", "\(firstEnd.raw)", "say", "\(secondEnd.raw)", "descriptors", "-"],
+            Programs.probe, ["say", "\(firstEnd.raw)", "say", "\(secondEnd.raw)", "descriptors", "-"],
             descriptors: files)
         let (firstNumber, secondNumber) = (firstEnd.raw, secondEnd.raw)
         close(firstEnd.release())
@@ -52,7 +53,7 @@ struct ChildProcessTests {
 
     @Test func startsWithFreshSignalsAndSession() throws {
         signal(SIGPIPE, SIG_IGN)
-        let result = try Workshop.run(Workshop.probe, ["session", "-", "status", "SigIgn", "status", "SigBlk"])
+        let result = try Workshop.run(Programs.probe, ["session", "-", "status", "SigIgn", "status", "SigBlk"])
         #expect(result.details.first == "1")
         for set in ["SigIgn", "SigBlk"] {
             let line = try #require(result.details.first { $0.hasPrefix(set) })
@@ -68,7 +69,7 @@ struct ChildProcessTests {
         let child = try await withCheckedThrowingContinuation {
             (answer: CheckedContinuation<ChildProcess, any Error>) in
             HostCore.Thread.start(name: "short") {
-                let arguments = systemRules + ["--", Workshop.probe, "wait", "0"]
+                let arguments = systemRules + ["--", Programs.probe, "wait", "0"]
                 answer.resume(
                     with: Result {
                         try ChildProcess.start(ChildCommand(Workshop.launcher, arguments, descriptors: [0: theirs]))
@@ -85,7 +86,7 @@ struct ChildProcessTests {
         try await withThrowingTaskGroup(of: ProcessEnd.self) { group in
             for index in 0..<40 {
                 group.addTask {
-                    try await ChildProcess.start(ChildCommand(Workshop.probe, ["exit", "\(index)"])).exit()
+                    try await ChildProcess.start(ChildCommand(Programs.probe, ["exit", "\(index)"])).exit()
                 }
             }
             var codes: Set<ProcessEnd> = []
@@ -124,7 +125,7 @@ struct ChildEnvironmentTests {
         var environment = ChildEnvironment(from: hostile)
         environment["APSULE_MINE"] = "1"
         let result = try Workshop.run(
-            Workshop.probe,
+            Programs.probe,
             [
                 "environment", "LD_PRELOAD", "environment", "APSULE_TOKEN", "environment", "APSULE_MINE", "environment",
                 "TZ",

@@ -1,78 +1,83 @@
-import ApsuleKit
-import Foundation
-import HostCore
-import Testing
+public import ApsuleKit
+public import Foundation
+public import HostCore
 
-/// Programs in C that the tests need, built once a run with every warning an error and undefined behaviour a crash.
-enum Workshop {
-    static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    private static let repository = sources.deletingLastPathComponent().deletingLastPathComponent()
+/// Programs and plugins in C that tests need, built once a run with every warning an error and undefined behaviour a
+/// crash.
+public enum Workshop {
+    public static let repository = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
+        url.deletingLastPathComponent()
+    }
+
+    /// The folder of the test program: `apsule` and the plugins of this build lie beside it.
+    public static let build = Installation().folder
 
     /// Readable by everybody: some tests run as another user.
-    static let folder: URL = {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "apsule-process-\(getpid())")
+    public static let folder: URL = {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "apsule-test-programs-\(getpid())")
         try? FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         atexit { try? FileManager.default.removeItem(at: Workshop.folder) }
         return folder
     }()
 
-    static let launcher = build(
-        "apsule-launch",
-        try? FileManager.default.contentsOfDirectory(
-            at: repository.appending(path: "Sources/launcher"), includingPropertiesForKeys: nil
-        ).filter { $0.pathExtension == "c" })
-    static let probe = build("probe", [sources.appending(path: "Programs/probe.c")])
-    static let without = build("without", [sources.appending(path: "Programs/without.c")])
+    public static let launcher = program("apsule-launch", sources("Sources/launcher"))
+    /// `Tests/Plugins/everything`.
+    public static let everything = plugin("everything")
 
-    private static func build(_ name: String, _ files: [URL]?) -> String {
+    /// Builds a program for this run.
+    public static func program(_ name: String, _ files: [URL]) -> String { compile(name, files, []) }
+
+    /// Builds the plugin in `Tests/Plugins/<family>`.
+    public static func plugin(_ family: String) -> String {
+        let source = repository.appending(path: "Tests/Plugins/\(family)").path
+        let header = repository.appending(path: "Sources/Kit/Sources/CApsule/include").path
+        let flags = ["-fPIC", "-shared", "-pthread", "-I", header, "-I", source]
+        return compile("libapsule-\(family).so", sources("Tests/Plugins/\(family)"), flags)
+    }
+
+    private static func sources(_ path: String) -> [URL] {
+        let folder = repository.appending(path: path)
+        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return (files ?? []).filter { $0.pathExtension == "c" }
+    }
+
+    private static func compile(_ name: String, _ files: [URL], _ extra: [String]) -> String {
         let output = folder.appending(path: name).path
-        let flags = [
+        let strict = [
             "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover",
         ]
-        let result = try? run(
-            "/usr/bin/env", ["cc"] + flags + ["-o", output] + (files ?? []).map(\.path), inherit: true)
+        var environment = ChildEnvironment()
+        environment["TMPDIR"] = folder.path
+        let arguments = ["cc"] + strict + extra + ["-o", output] + files.map(\.path)
+        let result = try? run("/usr/bin/env", arguments, environment: environment)
         precondition(result?.status == .exited(0), "\(name) cannot be built: \(result?.errors ?? "no C compiler")")
         chmod(output, 0o755)
         return output
     }
 
-    struct Output {
-        var status: ProcessEnd
-        var text: String
-        var errors: String
-
-        /// What the line that begins with these words says behind its colon.
-        subscript(words: String) -> String? {
-            text.split(separator: "\n").first { $0.hasPrefix(words + ": ") }.map {
-                String($0.dropFirst(words.count + 2))
-            }
-        }
-
-        /// The indented lines.
-        var details: [String] {
-            text.split(separator: "\n").filter { $0.hasPrefix("  ") }.map { $0.trimmingCharacters(in: .whitespaces) }
-        }
+    public struct Output: Sendable {
+        public var status: ProcessEnd
+        public var text: String
+        public var errors: String
     }
 
     /// Runs a program to its end.
-    static func run(
-        _ program: String, _ arguments: [String], inherit: Bool = false, descriptors: [Int32: OwnedFile] = [:],
-        environment: ChildEnvironment = ChildEnvironment(), milliseconds: Int = 60_000
+    public static func run(
+        _ program: String, _ arguments: [String], descriptors: [Int32: OwnedFile] = [:],
+        environment: ChildEnvironment = ChildEnvironment(), milliseconds: Int = 120_000
     ) throws -> Output {
         let (output, outputEnd) = try OwnedFile.socketPair()
         let (errors, errorsEnd) = try OwnedFile.socketPair()
-        var environment = environment
-        if inherit { environment["TMPDIR"] = folder.path }
         var command = ChildCommand(program, arguments, environment: environment)
         command.descriptors = descriptors
         command.descriptors[1] = outputEnd
         command.descriptors[2] = errorsEnd
         let child = try ChildProcess.start(command)
         command.descriptors = [:]
-        // The child's ends are closed here by their last reference, so that the reading ends with the child.
         let text = Reading(output)
         let complaint = Reading(errors)
+        // Closed here, so that the reading ends with the child.
         close(outputEnd.release())
         close(errorsEnd.release())
         guard let status = child.wait(milliseconds: milliseconds) else {
@@ -84,12 +89,12 @@ enum Workshop {
 }
 
 /// Reads a socket to its end on a thread of its own.
-final class Reading: @unchecked Sendable {
+public final class Reading: @unchecked Sendable {
     // @unchecked: `bytes` is the thread's until `done`, then the waiter's.
     private var bytes: [UInt8] = []
     private let done = DispatchSemaphore(value: 0)
 
-    init(_ file: OwnedFile) {
+    public init(_ file: OwnedFile) {
         HostCore.Thread.start(name: "reading") { [self] in
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
@@ -101,20 +106,9 @@ final class Reading: @unchecked Sendable {
         }
     }
 
-    func finish() -> String {
+    /// Waits for the end and gives all of it.
+    public func finish() -> String {
         done.wait()
         return String(decoding: bytes, as: UTF8.self)
     }
-}
-
-/// What a confined program needs to start at all, sanitizer included.
-let systemRules = ["--ro", "/usr", "--ro", "/lib", "--ro", "/lib64", "--ro", "/etc/ld.so.cache", "--dev", "/dev/null"]
-
-let isRoot = geteuid() == 0
-
-/// Runs a program as somebody without privileges; only root can.
-func runUnprivileged(_ program: String, _ arguments: [String]) throws -> Workshop.Output {
-    try Workshop.run(
-        "/usr/bin/setpriv",
-        ["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program] + arguments)
 }
