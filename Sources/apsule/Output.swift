@@ -68,6 +68,7 @@ enum ExitCode: Int32 {
             switch (family, reason) {
             case ("usage", _), ("host", "operation_unknown"): .usage
             case ("permission", _): .permission
+            case ("script", _): .failed
             case ("host", "timeout"): .timeout
             case ("host", "cancelled"): .interrupted
             case ("host", "invalid_argument"), ("host", "payload_too_large"), ("host", "payload_too_deep"): .validation

@@ -10,6 +10,6 @@ enum ProcessMemory {
         guard let bytes = try? FileReader.read("/proc/\(process)/statm") else { return 0 }
         let fields = String(decoding: bytes, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
         guard fields.count > 2 else { return 0 }
-        return (fields[1] - fields[2]) * sysconf(Int32(_SC_PAGESIZE)) >> 20
+        return (fields[1] - fields[2]) * sysconf(Int32(_SC_PAGESIZE)) / (1 << 20)
     }
 }

@@ -40,6 +40,7 @@ public final class Worker: Sendable {
         var failure: JSON?
         var lost: HostError?
         var lastBeat = Clock.now
+        var isStarted = false
         var isStopping = false
     }
 
@@ -107,8 +108,11 @@ public final class Worker: Sendable {
         case .desk: desk(id, body)
         case .pluginHost: pluginHost(id, body)
         case .settled: hooks.settled()
-        case .failed: state.withLock { if $0.failure == nil { $0.failure = body } }
-        case .ready, .heartbeat, .start, .answer, .revoked, .stop: break
+        case .failed:
+            state.withLock { if $0.failure == nil { $0.failure = body } }
+            stop()
+        case .heartbeat: state.withLock { $0.isStarted = true }
+        case .ready, .start, .answer, .revoked, .stop: break
         }
     }
 
@@ -139,13 +143,14 @@ public final class Worker: Sendable {
     /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here. So is one
     /// allocation that jumps over the engine's own look at its memory.
     private func watch() {
-        let silence = Int64(limits.turnMs) + 1_500
+        // A worker sends heartbeats while its turn is within the limit; before the first one it is still starting.
+        let silence = max(1_500, Int64(limits.turnMs) * 3 / 10)
         let memory = limits.memoryMB + 256
         while child.wait(milliseconds: 100) == nil {
-            let silent = Clock.now - state.withLock { $0.lastBeat }
-            if silent > silence {
+            let (last, isStarted) = state.withLock { ($0.lastBeat, $0.isStarted) }
+            if Clock.now - last > (isStarted ? silence : 60_000) {
                 return end(
-                    "script.unresponsive", "The script has not given its turn back for \(silent) ms and was ended.",
+                    "script.unresponsive", "The script did not give its turn back and was ended.",
                     limit: "turnMs", limits.turnMs, fix: "Await in long loops, or raise limits.turnMs in app.json.")
             }
             let used = ProcessMemory.privateMB(child.pid)
