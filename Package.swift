@@ -3,8 +3,8 @@ import Foundation
 import PackageDescription
 
 let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
-let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "Kit")
-let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "Kit")
+let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "DBus")
+let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "SQLite")
 
 // One line a family: its folder under Plugins/, and the C libraries its backing needs beyond the Kit's own.
 // A family whose libraries pkg-config does not find is left out of the build with a note; Scripts/build makes SwiftPM
@@ -33,7 +33,9 @@ let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .trea
 let package = Package(
     name: "Apsule",
     products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
-    dependencies: [.package(path: "Sources/Kit")],
+    dependencies: [
+        .package(path: "Sources/Kit"), .package(path: "Sources/Kit/DBus"), .package(path: "Sources/Kit/SQLite"),
+    ],
     targets: [
         .target(name: "CHostCore"),
         .target(name: "CProcess", cSettings: strictC),
