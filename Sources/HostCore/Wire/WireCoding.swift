@@ -44,8 +44,9 @@ public struct WireDecoder: Sendable {
 
     public mutating func text() throws(HostError) -> String {
         let data = try data()
-        guard let text = String(validating: data, as: UTF8.self) else { throw .malformed("text that is not UTF-8") }
-        return text
+        do { return String(copying: try UTF8Span(validating: data.span)) } catch {
+            throw .malformed("text that is not UTF-8")
+        }
     }
 
     public mutating func data() throws(HostError) -> ArraySlice<UInt8> { try raw(Int(try number(UInt32.self))) }
