@@ -42,6 +42,8 @@ struct Apsule {
 
     static let commands: [Command] = [
         Command(
+            name: "init", usage: "DIR", summary: "Makes a project that runs at once.", words: [.folder], run: InitCommand.run),
+        Command(
             name: "run", usage: "DIR | FILE", summary: "Runs a project, or a single script.",
             options: RunCommand.options, words: [.folder], run: RunCommand.run),
         Command(
@@ -52,6 +54,10 @@ struct Apsule {
             name: "discover", usage: "[QUERY]",
             summary: "Lists families and operations: family:bluetooth stream:true permission:network text.",
             options: DiscoverCommand.options, words: [.query], run: DiscoverCommand.run),
+        Command(
+            name: "types", usage: "[DIR]",
+            summary: "Writes host.d.ts, app.schema.json and jsconfig.json for editors and compilers.",
+            options: TypesCommand.options, words: [.folder], run: TypesCommand.run),
         Command(
             name: "permissions",
             usage: "list | grant PROJECT PERMISSION | revoke PROJECT [PERMISSION] | explain OPERATION",

@@ -71,6 +71,7 @@ enum ExitCode: Int32 {
             case ("script", _): .failed
             case ("host", "timeout"): .timeout
             case ("host", "cancelled"): .interrupted
+            case ("project", "exists"): .conflict
             case ("host", "invalid_argument"), ("host", "payload_too_large"), ("host", "payload_too_deep"): .validation
             case ("manifest", _), ("descriptor", _): .validation
             case (_, "unavailable"), (_, "unsupported"), ("plugin", _): .unavailable

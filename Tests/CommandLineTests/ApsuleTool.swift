@@ -94,6 +94,9 @@ final class ApsuleTool: Sendable {
         }
     }
 
+    /// What tests compile or run.
+    static let samples = checkout.appending(path: "Tests/CommandLineTests/Samples")
+
     static func manifests() throws -> [URL] {
         try FileManager.default.contentsOfDirectory(
             at: checkout.appending(path: "Manifests"), includingPropertiesForKeys: nil

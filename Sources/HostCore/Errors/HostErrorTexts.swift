@@ -199,6 +199,7 @@ enum HostErrorTexts {
             "host.state_unusable", "The folder that holds grants, audit and data cannot be used safely.",
             "Give it to the user who runs apsule, mode 0700, or name another with --state DIR."
         ),
+        ("host.file_exists", "A file that would be written is there already; it was left alone.", "Move it away."),
         ("host.file_error", "A file that the host needs cannot be read or written.", "The message names it and why."),
         (
             "host.installation_damaged", "A file of apsule itself is missing or broken.",

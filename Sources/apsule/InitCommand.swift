@@ -1,0 +1,24 @@
+import ApsuleKit
+import HostCore
+
+/// `apsule init`: a project that runs at once.
+enum InitCommand {
+    static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        let options = try Options(arguments)
+        let folder = try options.word(0, "DIR")
+        let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
+        let project = NewProject(folder: folder)
+        let written = try project.write(types: ProjectTypes(host.registry.snapshot, host.catalogue))
+        if options.isJSON {
+            let report: JSON = [
+                "folder": .string(project.folder), "id": .string(project.id),
+                "written": .array(written.map { .string($0) }),
+            ]
+            Output.line(report.text)
+            return .ok
+        }
+        Output.line("\(Output.bold(project.name)) (\(project.id)): \(written.joined(separator: ", ")).")
+        Output.line("Run it: apsule run \(SafeText.escape(folder, limit: 1_000))")
+        return .ok
+    }
+}
