@@ -36,7 +36,7 @@ public struct ErrorCatalogue: Sendable {
             for operation in descriptor.operations {
                 for code in operation.errors {
                     add(family, code)
-                    if entries[code] == nil { unexplained.append(code) }
+                    if entries[code] == nil, !unexplained.contains(code) { unexplained.append(code) }
                     entries[code]?.operations.append(operation.fullName)
                 }
             }

@@ -159,6 +159,14 @@ enum HostErrorTexts {
             "The message names the nearest; apsule discover shows what each operation needs."
         ),
         (
+            "manifest.entry_missing", "The script that app.json names as its entry does not exist.",
+            "Correct entry, or write the file."
+        ),
+        (
+            "manifest.incompatible_host", "app.json requires a host or operations that this one is not, or has not.",
+            "The details name what is missing; apsule discover shows what there is."
+        ),
+        (
             "project.exists", "A file of the new project is there already; nothing was written.",
             "apsule init in an empty folder, or remove the file that the message names."
         ),
@@ -176,6 +184,14 @@ enum HostErrorTexts {
         (
             "script.failed", "The script threw, or a Promise was rejected with nobody there to catch it.",
             "The message names file and line."
+        ),
+        (
+            "script.crashed", "The process that ran the script ended in the middle of it.",
+            "Run it again; where it repeats, report it with what the script does."
+        ),
+        (
+            "script.module_not_found", "What was required or imported is not there, or not in the project.",
+            "The message names file and place; packages are for import, which is bundled."
         ),
         ("script.stopped", "The project ended before its script answered.", "Run the project again."),
         (
