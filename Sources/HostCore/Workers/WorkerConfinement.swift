@@ -27,8 +27,10 @@ public struct WorkerConfinement: Sendable {
         "/etc/machine-id", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
         "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/passwd",
         "/etc/group", "/etc/locale.alias", "/var/lib/dbus/machine-id", "/dev/random", "/dev/urandom", "/dev/zero",
-        // JavaScriptCore aborts without its own entry; the whole of /proc would show root's worker its parent.
-        "/proc/self",
+        // JavaScriptCore reads its own entry, and libdispatch ends the process when it cannot read /proc/<thread>/stat of
+        // its threads, whose names are not known beforehand. What others keep there (environ, mem, maps, descriptors) stays
+        // closed: Landlock lets no process look into one outside its own domain.
+        "/proc",
     ]
 
     func command(control: OwnedFile) throws(HostError) -> ChildCommand {
