@@ -83,7 +83,7 @@ public final class Dispatcher: CallPort, Sendable {
 
     private func prepare(_ operation: OperationDescriptor, _ arguments: Payload) throws(HostError) -> Prepared {
         let value = try ArgumentLimits.parse(arguments)
-        try operation.arguments.check(value)
+        if let mismatch = operation.arguments.mismatch(in: value) { throw operation.error(for: mismatch) }
         let question = Question(operation, value)
         let missing = operation.arguments.defaults.filter { value[$0.key] == nil }
         guard !missing.isEmpty else { return Prepared(payload: arguments, question: question) }

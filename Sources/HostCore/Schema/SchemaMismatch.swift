@@ -82,3 +82,13 @@ public struct SchemaMismatch: Error, Sendable, Hashable {
         return shown.dropLast().joined(separator: ", ") + " or " + last
     }
 }
+
+extension OperationDescriptor {
+    /// The error for an argument that does not fit; of one that is redacted it does not quote the value.
+    func error(for mismatch: SchemaMismatch) -> HostError {
+        let place = "arguments.\(mismatch.path)"
+        let isSecret = redact.contains { place == $0 || place.hasPrefix($0 + ".") || place.hasPrefix($0 + "[") }
+        guard isSecret else { return mismatch.invalidArgument }
+        return .invalidArgument(mismatch.path, expected: mismatch.expected, got: "a value that is not shown")
+    }
+}
