@@ -1,6 +1,6 @@
 public import ApsuleKit
 internal import CHostCore
-public import Glibc
+internal import Glibc
 
 /// Replaces whole files: whoever reads sees the old one or the new one.
 public enum AtomicFile {

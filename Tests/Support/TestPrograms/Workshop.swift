@@ -1,4 +1,4 @@
-public import ApsuleKit
+internal import ApsuleKit
 public import Foundation
 public import HostCore
 
