@@ -60,3 +60,15 @@ public struct Script: Sendable {
         (self.path, self.text, self.sourceMap) = (path, text, sourceMap)
     }
 }
+
+/// What a runtime keeps, to see that nothing leaks.
+public struct ScriptCounters: Sendable, Hashable {
+    /// Calls and streams that have not ended.
+    public var calls = 0
+    /// Calls, streams, timers and actions that keep the project alive.
+    public var alive = 0
+    /// How many calls and streams there were at once, at most.
+    public var places = 0
+
+    public init() {}
+}

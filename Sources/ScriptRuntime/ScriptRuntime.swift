@@ -50,6 +50,11 @@ public final class ScriptRuntime: Sendable {
         inbox.post(.work { $0.readState(waiting) })
     }
 
+    /// What the runtime keeps at the moment.
+    public func readCounters(completion: @escaping @Sendable (ScriptCounters) -> Void) {
+        inbox.post(.work { completion($0.counters) })
+    }
+
     /// Ends the script: running JavaScript is interrupted where that is possible, calls are cancelled, timers
     /// dropped.
     ///

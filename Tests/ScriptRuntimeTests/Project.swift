@@ -75,6 +75,17 @@ final class Project: Sendable {
         return snapshot
     }
 
+    var counters: ScriptCounters {
+        let result = Mutex(ScriptCounters())
+        let done = DispatchSemaphore(value: 0)
+        runtime.readCounters { counters in
+            result.withLock { $0 = counters }
+            done.signal()
+        }
+        done.wait()
+        return result.withLock { $0 }
+    }
+
     func stop() {
         runtime.stop()
         #expect(wait { $0.isStopped }, "the runtime did not stop")

@@ -100,6 +100,8 @@ extension Engine {
             }
             slot.stream.isOpen = true
             deliver(slot, Delivery.Code.opened, payload)
+            // In a turn of its own, so that the script has the handle when the first event comes.
+            flush()
             pump(slot)
         case .failure(let error):
             forget(slot)
@@ -139,7 +141,9 @@ extension Engine {
 
     private func deliver(_ slot: CallSlot, event name: String, _ payload: Payload) {
         guard let number = slot.operation.eventNames.firstIndex(of: name) else { return }
-        let isObject = payload.json.count > 1 && payload.json[0] == UInt8(ascii: "{")
+        let isObject =
+            payload.json.count > 1 && payload.json[0] == UInt8(ascii: "{")
+            && (payload.json[1] == UInt8(ascii: "\"") || payload.json[1] == UInt8(ascii: "}"))
         deliver(
             slot, Delivery.Code.firstEvent + number, payload, start: isObject ? slot.operation.eventStarts[number] : nil
         )

@@ -39,6 +39,7 @@ final class Engine {
     private var isSettled = true
     private var items: [Inbox.Item] = []
     private var idle: IdleWork
+    private var spinning = Spinning()
     private let loop: UnsafeMutableRawPointer?
 
     init(port: any CallPort, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse, verdict: Verdict) {
@@ -72,6 +73,8 @@ final class Engine {
             slot.stream.call = nil
         }
         slots = []
+        inbox.close()
+        items = []
         completions = [:]
         watchdog.close()
         prelude.close(context)
@@ -135,15 +138,22 @@ final class Engine {
     }
 
     private func wait() {
+        let now = nanoseconds()
+        // Where answers have been coming at once, one more look is cheaper than sleeping.
+        if shared[.alive] > 0, spinning.isWorthwhile {
+            let hasItems = inbox.spin(for: spinning.time, from: now)
+            spinning.note(hasItems)
+            if hasItems { return }
+        }
         var deadline: Int64?
         if wakeAt < .infinity { deadline = start + Int64(wakeAt * 1_000_000) }
-        if shared[.engineWork] > 0 { deadline = min(deadline ?? .max, nanoseconds() + 1_000_000) }
-        let collection = idle.deadline(at: nanoseconds())
-        if let collection, collection < deadline ?? .max {
+        if shared[.engineWork] > 0 { deadline = min(deadline ?? .max, now + 1_000_000) }
+        if let collection = idle.deadline(at: now), collection < deadline ?? .max {
             if !inbox.wait(until: collection) { collect() }
         } else {
             _ = inbox.wait(until: deadline)
         }
+        spinning.woke(after: nanoseconds() - now)
     }
 
     private func collect() {
@@ -205,6 +215,13 @@ final class Engine {
     }
 
     func expectSettling() { isSettled = false }
+
+    var counters: ScriptCounters {
+        var counters = ScriptCounters()
+        (counters.calls, counters.places) = (slots.count { $0 != nil }, slots.count)
+        counters.alive = Int(shared[.alive])
+        return counters
+    }
 
     func fail(_ error: ScriptError) {
         isOver = true

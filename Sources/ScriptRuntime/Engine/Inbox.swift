@@ -1,4 +1,5 @@
 internal import ApsuleKit
+internal import CJavaScriptCore
 internal import HostCore
 internal import Synchronization
 
@@ -14,24 +15,53 @@ final class Inbox: Sendable {
     private struct State {
         var items: [Item] = []
         var isWaiting = false
+        var isClosed = false
     }
 
     private let state = Mutex(State())
     private let semaphore = Semaphore()
+    private let hasItems = Atomic<Bool>(false)
 
     func post(_ item: Item) {
         let wakes = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.items.append(item)
+            hasItems.store(true, ordering: .releasing)
             defer { state.isWaiting = false }
             return state.isWaiting
         }
         if wakes { semaphore.signal() }
     }
 
+    /// Lets go of what is left, and of what still comes.
+    func close() {
+        let rest = state.withLock { state in
+            state.isClosed = true
+            defer { state.items = [] }
+            return state.items
+        }
+        withExtendedLifetime(rest) {}
+    }
+
     /// Swaps what has arrived for the emptied `buffer`.
     func take(_ buffer: inout [Item]) {
         buffer.removeAll(keepingCapacity: true)
-        state.withLock { swap(&$0.items, &buffer) }
+        guard hasItems.load(ordering: .acquiring) else { return }
+        state.withLock { state in
+            swap(&state.items, &buffer)
+            hasItems.store(false, ordering: .releasing)
+        }
+    }
+
+    /// Looks for something to arrive for a moment, without giving the processor up: waking a thread costs more than that.
+    func spin(for time: Int64, from start: Int64) -> Bool {
+        repeat {
+            for _ in 0..<8 {
+                if hasItems.load(ordering: .acquiring) { return true }
+                apsule_relax()
+            }
+        } while nanoseconds() - start < time
+        return false
     }
 
     /// Waits until something arrives; false at `deadline` (nanoseconds of the monotonic clock, nil: no end).

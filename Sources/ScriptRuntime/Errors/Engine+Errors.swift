@@ -23,11 +23,11 @@ extension Engine {
             name: json["name"]?.stringValue ?? "", message: json["message"]?.stringValue ?? "",
             code: json["code"]?.stringValue, details: json["details"] ?? .object([]),
             frames: sources.frames(json["stack"]?.stringValue ?? ""))
-        // A syntax error has no stack; it has a line.
-        if let file = json["file"]?.stringValue, let line = json["line"]?.intValue {
-            if json["name"]?.stringValue == "SyntaxError", json["column"] == nil || error.frames.isEmpty {
-                error.frames.insert(sources.original("", file, Int(line), nil), at: 0)
-            }
+        // The stack of a syntax error is that of who loaded the file; its own place is its line.
+        if error.name == "SyntaxError", let file = json["file"]?.stringValue, let line = json["line"]?.intValue {
+            let place = sources.original("", file, Int(line), nil)
+            let first = error.frames.first
+            if first?.file != place.file || first?.line != place.line { error.frames.insert(place, at: 0) }
         }
         return sources.located(error)
     }

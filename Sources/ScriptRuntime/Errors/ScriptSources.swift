@@ -29,7 +29,7 @@ struct ScriptSources {
             }
             if function.hasSuffix(" code") { function = "" }
             let place = separator.map { line[$0.upperBound...] } ?? line[...]
-            guard !place.hasPrefix("apsule:") else { return nil }
+            guard !place.hasPrefix("apsule:"), !place.hasPrefix(":") else { return nil }
             let parts = place.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count >= 2 else { return nil }
             if parts.count >= 3, let row = Int(parts[parts.count - 2]), let column = Int(parts[parts.count - 1]) {

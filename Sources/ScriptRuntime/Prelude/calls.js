@@ -62,11 +62,23 @@ function startInline(operation, text, timeout, signal) {
     const answer = outgoing === undefined ? native.answer(text) : native.answer(text, outgoing);
     switch (shared[status]) {
     case ok: return Promise.resolve(answer);
-    case careful: return Promise.resolve(decode(answer[0], answer[1]));
+    case careful: return decodeInline(answer);
     case failed: return Promise.reject(fill(trace(), decode(answer[0], answer[1])));
     default: return start(operation, text, timeout, signal);
     }
 }
+
+function decodeInline([text, blobs]) {
+    let value;
+    try {
+        value = decode(text, blobs);
+    } catch {
+        return Promise.reject(fill(trace(), invalidAnswer));
+    }
+    return Promise.resolve(value);
+}
+
+const invalidAnswer = { code: "plugin.invalid_answer", message: "The plugin answered with something that is not JSON." };
 
 // What a delivered item is. Codes from `firstEvent` on are events, numbered as the descriptor lists them and then as
 // `reservedEvents` does.
@@ -96,9 +108,7 @@ function deliverOne(slot, code, text, blobs) {
     try {
         value = decode(text, blobs);
     } catch {
-        const failure = { code: "plugin.invalid_answer", message: "The plugin answered with something that is not JSON." };
-        if (code !== answered && code !== opened && code !== refused) return receive(slot, broken, failure);
-        return receive(slot, refused, failure);
+        return receive(slot, code <= opened ? refused : broken, invalidAnswer);
     }
     receive(slot, code, value);
 }

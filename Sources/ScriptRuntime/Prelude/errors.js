@@ -20,9 +20,9 @@ function define(object, name, value) {
 }
 
 /** An error that is filled in when the call fails, made now so that its stack names the caller. */
-function trace() {
+function trace(frames = 12) {
     const limit = Error.stackTraceLimit;
-    Error.stackTraceLimit = 12;
+    Error.stackTraceLimit = frames;
     const error = new HostError("", "");
     Error.stackTraceLimit = limit;
     return error;
@@ -47,7 +47,8 @@ function placed(error) {
 }
 
 function hostError(code, message, details) {
-    return fill(trace(), { code, message, details });
+    // Found deep in the arguments, the prelude's own frames are many.
+    return fill(trace(400), { code, message, details });
 }
 
 function invalid(path, expected, got, more) {
@@ -65,7 +66,7 @@ function didYouMean(wanted, names) {
 }
 
 function nearest(wanted, names) {
-    let best, least = Math.max(2, Math.ceil(wanted.length / 3)) + 1;
+    let best, least = Math.ceil(wanted.length / 3) + 1;
     for (const name of names) {
         const cost = name.toLowerCase() === wanted.toLowerCase() ? 0 : distance(wanted, name, least);
         if (cost < least) [best, least] = [name, cost];

@@ -51,13 +51,13 @@ function group(path, names, late) {
         get(_, key) {
             // What the language and its tools ask every object for.
             if (typeof key !== "string" || key === "then" || key === "toJSON" || key in Object.prototype) return Object.prototype[key];
-            const found = late?.(key);
-            if (found !== undefined) return found;
-            const wanted = path === "host" ? key : `${path}.${key}`;
-            const all = names();
-            const what = path === "host" ? `There is no family "${key}" here.` : `There is no operation "${wanted}".`;
-            const known = path === "host" ? all : all.map((name) => (name.startsWith(path) ? name : `${path}.${name}`));
-            throw hostError("host.operation_unknown", what + didYouMean(wanted, known), { operation: wanted, suggestion: nearest(wanted, known) });
+            const arrived = late?.(key);
+            if (arrived !== undefined) return arrived;
+            const start = path === "host" ? "" : `${path}.`, found = nearest(key, names());
+            const what = start === "" ? `There is no family "${key}" here.` : `There is no operation "${start}${key}".`;
+            const suggestion = found === undefined ? undefined : start + found;
+            const hint = suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`;
+            throw hostError("host.operation_unknown", what + hint, { operation: start + key, suggestion });
         },
         has: (_, key) => key in Object.prototype,
         set(_, key) { throw new TypeError(`"${path}" cannot be changed: "${String(key)}"`); },

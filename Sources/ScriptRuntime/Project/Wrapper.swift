@@ -6,26 +6,27 @@ struct Wrapper {
 
     private static let parameters = "exports, require, module, __filename, __dirname"
     /// `state` and `actions` as they are when asked for, however the script declares them.
-    static let capture =
+    private static let capture =
         "$$apsule(name => name === \"state\" ? typeof state === \"undefined\" ? undefined : state"
         + " : typeof actions === \"undefined\" ? undefined : actions);"
 
     /// The project's main script, which may await at top level.
     static func main(_ source: String, isBundle: Bool) -> Wrapper {
         let directive = isBundle || startsStrict(source) ? "\"use strict\";" : ""
-        return Wrapper("(async (\(parameters), $$apsule) => {\(directive)\(isBundle ? "" : capture)", source)
+        return Wrapper("(async (\(parameters), $$apsule) => {\(directive){\(isBundle ? "" : capture)", source)
     }
 
     /// A file that is required.
     static func module(_ source: String) -> Wrapper {
-        Wrapper("(function (\(parameters)) {", source)
+        Wrapper("(function (\(parameters)) {{", source)
     }
 
+    /// The prefix opens a block of its own, so that a script may call its own things `module` or `exports`.
     private init(_ prefix: String, _ source: String) {
         indent = prefix.utf16.count
         // The first line of a program that can be run by itself is no JavaScript.
         let source = source.hasPrefix("#!") ? "//" + source.dropFirst(2) : source
-        text = "\(prefix)\(source)\n})"
+        text = "\(prefix)\(source)\n}})"
     }
 
     /// Whether the text begins with `"use strict"`, which what is put before it would undo.
