@@ -11,7 +11,7 @@ public enum AtomicFile {
     /// - Parameter keep: refuses with `host.file_exists` where something is there already.
     /// - Throws: `host.file_error`, `host.file_exists`.
     public static func write(
-        _ path: String, _ bytes: [UInt8], mode: mode_t = 0o644, keep: Bool = false
+        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o644, keep: Bool = false
     ) throws(HostError) {
         let slash = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
         let temporary = "\(path[..<slash]).\(path[slash...]).\(getpid()).new"
