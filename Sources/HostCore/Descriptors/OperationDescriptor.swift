@@ -29,7 +29,9 @@ public final class OperationDescriptor: Sendable {
     /// The codes it may fail with, besides the host's own.
     public let errors: [String]
     let errorTexts: [String: ErrorText]
-    /// Milliseconds; for a stream, of its opening. 0: none.
+    /// Milliseconds; for a stream, of its opening.
+    ///
+    /// 0: none.
     public let timeout: (default: Int, maximum: Int)
     public let redact: [String]
     public let isInline: Bool
@@ -61,7 +63,9 @@ public final class OperationDescriptor: Sendable {
         }
         var events: [(name: String, schema: JSON)] = []
         for member in try reader.members("events", optional: true) {
-            guard !Self.reservedEvents.contains(member.key) else { throw reader.error("events.\(member.key)", "is reserved") }
+            guard !Self.reservedEvents.contains(member.key) else {
+                throw reader.error("events.\(member.key)", "is reserved")
+            }
             _ = try Schema(member.value, at: "operations.\(name).events.\(member.key)")
             events.append((member.key, member.value))
         }
@@ -71,7 +75,13 @@ public final class OperationDescriptor: Sendable {
         }
         delivery = try reader.choice("delivery", Delivery.self) ?? .lossless
         handle = try Self.handle(reader)
-        permission = try reader.json["permission"] == nil ? inherited : PermissionUse(reader, "permission")
+        if reader.json["permission"] != nil {
+            permission = try PermissionUse(reader, "permission")
+        } else if let inherited, let level = try reader.optionalString("level") {
+            permission = PermissionUse(inherited, level: level)
+        } else {
+            permission = inherited
+        }
         requires = try Requirement.read(reader)
         scope = try ScopeRule.read(reader, permission: permission)
         effect = try reader.choice("effect", Effect.self) ?? .read
@@ -91,8 +101,10 @@ public final class OperationDescriptor: Sendable {
         fixedQuestion =
             isFixed ? Question(fullName, permission: permission, requires: requires, scope: [], arguments: .null) : nil
         try reader.allowOnly([
-            "summary", "description", "kind", "positional", "arguments", "result", "events", "final", "delivery", "handle",
-            "permission", "level", "requires", "scope", "effect", "errors", "timeout", "redact", "inline", "raw", "examples",
+            "summary", "description", "kind", "positional", "arguments", "result", "events", "final", "delivery",
+            "handle",
+            "permission", "level", "requires", "scope", "effect", "errors", "timeout", "redact", "inline", "raw",
+            "examples",
         ])
     }
 

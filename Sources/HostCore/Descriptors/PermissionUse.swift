@@ -4,7 +4,7 @@ internal import ApsuleKit
 public struct PermissionUse: Sendable, Hashable {
     public let name: String
     public let level: String?
-    /// The scopes that entries of this permission may limit: `services`, `hosts`, …
+    /// The scopes that entries of this permission may limit: `services`, `hosts` and the like.
     public let scopes: [String]
 
     /// `"storage"`, or `{"name": "network", "scopes": ["hosts"], "level": "…"}`; null for none.
@@ -12,16 +12,21 @@ public struct PermissionUse: Sendable, Hashable {
         switch reader.json[key] {
         case nil, .null: return nil
         case .string(let name):
-            (self.name, scopes, level) = (name, [], reader.json["level"]?.stringValue)
+            (self.name, scopes, level) = (name, [], try reader.optionalString("level"))
         default:
             let child = try reader.child(key)
             name = try child.string("name")
             scopes = try child.strings("scopes")
-            level = try child.optionalString("level") ?? reader.json["level"]?.stringValue
+            level = child.json["level"] == nil ? try reader.optionalString("level") : try child.optionalString("level")
         }
     }
 
     init(name: String) { (self.name, level, scopes) = (name, nil, []) }
+
+    /// The family's permission at an operation's own level.
+    init(_ inherited: PermissionUse, level: String) {
+        (name, scopes, self.level) = (inherited.name, inherited.scopes, level)
+    }
 }
 
 /// A further permission of an operation, needed always or where an argument is given.
