@@ -6,10 +6,7 @@ enum ArgumentLimits {
     ///
     /// - Throws: `host.payload_too_large`, `host.payload_too_deep`, `host.invalid_argument`.
     static func parse(_ payload: Payload) throws(HostError) -> JSON {
-        try check("arguments", payload.json.count, Dispatcher.maximumJSON)
-        if !payload.blobs.isEmpty {
-            try check("blobs", payload.blobs.reduce(0) { $0 + $1.count }, Dispatcher.maximumBlobs)
-        }
+        if let error = refusal(of: payload, "arguments") { throw error }
         do { return try JSON(parsing: payload.json) } catch {
             if error.isTooDeep {
                 throw HostError("host.payload_too_deep", "Arguments are nested deeper than 64.", details: ["limit": 64])
@@ -18,10 +15,22 @@ enum ArgumentLimits {
         }
     }
 
-    private static func check(_ what: String, _ size: Int, _ limit: Int) throws(HostError) {
-        guard size > limit else { return }
-        throw HostError(
-            "host.payload_too_large", "The \(what) are \(size) bytes, more than \(limit).",
+    /// `host.payload_too_large` for a message over the limits, whoever sent it.
+    ///
+    /// - Parameter what: "arguments", "result of device.info".
+    static func refusal(of payload: Payload?, _ what: String) -> HostError? {
+        guard let payload else { return nil }
+        if payload.json.count > Dispatcher.maximumJSON {
+            return tooLarge("JSON of the \(what)", payload.json.count, Dispatcher.maximumJSON)
+        }
+        guard !payload.blobs.isEmpty else { return nil }
+        let size = payload.blobs.reduce(0) { $0 + $1.count }
+        return size > Dispatcher.maximumBlobs ? tooLarge("blobs of the \(what)", size, Dispatcher.maximumBlobs) : nil
+    }
+
+    private static func tooLarge(_ what: String, _ size: Int, _ limit: Int) -> HostError {
+        HostError(
+            "host.payload_too_large", "The \(what) take \(size) bytes, more than \(limit).",
             details: ["size": .int(Int64(size)), "limit": .int(Int64(limit))])
     }
 }

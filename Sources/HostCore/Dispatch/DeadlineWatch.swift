@@ -20,25 +20,39 @@ final class DeadlineWatch: @unchecked Sendable {
         pthread_cond_init(condition, nil)
     }
 
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
     func start(of dispatcher: Dispatcher) {
         Thread.start(name: "apsule.deadline") { [weak dispatcher] in
             var idle = 0
             while !self.isStopped.load(ordering: .acquiring) {
                 guard let running = dispatcher?.expire() else { return }
                 idle = running ? 0 : idle + 1
-                if idle > Self.idleLooks { self.sleep() } else { usleep(Self.interval) }
+                if idle > Self.idleLooks {
+                    self.sleep { dispatcher?.isIdle ?? false }
+                } else {
+                    usleep(Self.interval)
+                }
             }
         }
     }
 
-    private func sleep() {
+    private func sleep(while isIdle: () -> Bool) {
         pthread_mutex_lock(mutex)
         isAsleep.store(true, ordering: .sequentiallyConsistent)
-        // Bounded, so that a dispatcher that went away is noticed.
-        var until = timespec()
-        clock_gettime(CLOCK_REALTIME, &until)
-        until.tv_sec += 1
-        pthread_cond_timedwait(condition, mutex, &until)
+        // Looked at again after saying that it sleeps: a call that began before may have seen it awake.
+        if isIdle() {
+            // Bounded, so that a dispatcher that went away is noticed.
+            var until = timespec()
+            clock_gettime(CLOCK_REALTIME, &until)
+            until.tv_sec += 1
+            pthread_cond_timedwait(condition, mutex, &until)
+        }
         isAsleep.store(false, ordering: .sequentiallyConsistent)
         pthread_mutex_unlock(mutex)
     }

@@ -50,10 +50,12 @@ public final class Dispatcher: CallPort, Sendable {
         do {
             let prepared = try prepare(found, arguments)
             let timeout = try timeout(found, timeoutMs)
-            let call = try register(found, observer)
+            let call = try register(found, prepared.question, observer)
             gate.check(prepared.question) { [self] verdict in
                 switch verdict {
-                case .allowed: run(call, prepared, timeout)
+                case .allowed(let once, _):
+                    call.admit(deadline: timeout == 0 ? .max : Clock.now + Int64(timeout), once: once)
+                    run(call, prepared)
                 case .denied(let error): call.refuse(error)
                 }
             }
@@ -64,18 +66,16 @@ public final class Dispatcher: CallPort, Sendable {
     }
 
     public func answerInline(_ operation: OperationDescriptor, _ arguments: Payload) -> Result<Payload, HostError>? {
-        guard operation.isInline, let provider = catalog.openProvider(operation.family), provider.answersInline else {
-            return nil
-        }
+        guard operation.isInline, let family = catalog.openFamily(operation.family), family.provider.answersInline,
+            let index = family.indices[operation.name]
+        else { return nil }
         do {
             let prepared = try prepare(operation, arguments)
-            guard prepared.question.needs.count <= (operation.permission == nil ? 0 : 1), gate.isAllowed(prepared.question)
-            else { return nil }
-            guard let index = catalog.index(of: operation) else { return nil }
+            guard prepared.isQuick(operation), gate.isAllowed(prepared.question) else { return nil }
             let sink = InlineSink(self, operation)
             let id = nextID()
-            provider.invoke(index, call: id, arguments: prepared.payload, sink: sink)
-            return sink.result(operation)
+            let entered: Void? = family.enter { $0.invoke(index, call: id, arguments: prepared.payload, sink: sink) }
+            return entered == nil ? nil : sink.result(operation)
         } catch {
             return .failure(error)
         }
@@ -94,6 +94,11 @@ public final class Dispatcher: CallPort, Sendable {
     private struct Prepared {
         let payload: Payload
         let question: Question
+
+        /// Inline operations do not block, unless an argument makes them need more than usual: a file, say.
+        func isQuick(_ operation: OperationDescriptor) -> Bool {
+            operation.isInline && question.needs.count <= (operation.permission == nil ? 0 : 1)
+        }
     }
 
     private func timeout(_ operation: OperationDescriptor, _ asked: Int?) throws(HostError) -> Int {
@@ -105,20 +110,26 @@ public final class Dispatcher: CallPort, Sendable {
         return asked
     }
 
-    private func register(_ operation: OperationDescriptor, _ observer: any CallObserver) throws(HostError) -> ActiveCall {
-        let call: ActiveCall? = calls.withLock { calls in
+    private func register(
+        _ operation: OperationDescriptor, _ question: Question, _ observer: any CallObserver
+    ) throws(HostError) -> ActiveCall {
+        let (call, isClosed) = calls.withLock { calls -> (ActiveCall?, Bool) in
             let isStream = operation.kind == .stream
-            let full = isStream ? calls.streams >= Self.maximumStreams : calls.active.count - calls.streams >= Self.maximumCalls
-            guard !full, !calls.isClosed else { return nil }
+            let full =
+                isStream
+                ? calls.streams >= Self.maximumStreams : calls.active.count - calls.streams >= Self.maximumCalls
+            guard !full, !calls.isClosed else { return (nil, calls.isClosed) }
             calls.last += 1
-            let call = ActiveCall(calls.last, operation, observer: observer, dispatcher: self)
+            let call = ActiveCall(calls.last, operation, question, observer: observer, dispatcher: self)
             calls.active[call.id] = call
             if isStream { calls.streams += 1 }
-            return call
+            return (call, false)
         }
+        if isClosed { throw .cancelled }
         guard let call else {
             throw HostError(
-                "host.busy", "A project may have \(Self.maximumCalls) calls and \(Self.maximumStreams) streams at once.",
+                "host.busy",
+                "A project may have \(Self.maximumCalls) calls and \(Self.maximumStreams) streams at once.",
                 details: ["calls": .int(Int64(Self.maximumCalls)), "streams": .int(Int64(Self.maximumStreams))])
         }
         return call
@@ -131,22 +142,30 @@ public final class Dispatcher: CallPort, Sendable {
         }
     }
 
-    private func run(_ call: ActiveCall, _ prepared: Prepared, _ timeout: Int) {
+    private func run(_ call: ActiveCall, _ prepared: Prepared) {
+        watch.wake()
         let work: @Sendable () -> Void = { [self] in
-            do {
-                let provider = try catalog.provider(call.operation.family, host: self)
-                guard let index = catalog.index(of: call.operation) else { throw catalog.unknown(call.operation.fullName) }
-                guard call.begin(provider, deadline: timeout == 0 ? .max : Clock.now + Int64(timeout)) else { return }
-                watch.wake()
-                provider.invoke(index, call: call.id, arguments: prepared.payload, sink: call)
-                call.invoked()
+            // Cancelled or late while it waited for a thread.
+            guard call.isStarting else { return }
+            do throws(HostError) {
+                let family = try catalog.family(call.operation.family, host: self)
+                guard let index = family.indices[call.operation.name] else {
+                    throw catalog.unknown(call.operation.fullName)
+                }
+                let entered: Void? = family.enter { provider in
+                    guard call.begin(family) else { return }
+                    provider.invoke(index, call: call.id, arguments: prepared.payload, sink: call)
+                    call.invoked()
+                }
+                if entered == nil { throw .cancelled }
             } catch {
-                call.refuse(error as? HostError ?? HostError("host.failed", "\(error)"))
+                call.refuse(error)
             }
         }
-        // Inline operations do not block, unless an argument makes them need more than usual: a file, say.
-        let isQuick = call.operation.isInline && prepared.question.needs.count <= (call.operation.permission == nil ? 0 : 1)
-        if isQuick, catalog.openProvider(call.operation.family)?.answersInline == true { work() } else { pool.submit(work) }
+        let isInline =
+            prepared.isQuick(call.operation)
+            && catalog.openFamily(call.operation.family)?.provider.answersInline == true
+        if isInline { work() } else { pool.submit(work) }
     }
 
     // MARK: - While calls run
@@ -157,6 +176,10 @@ public final class Dispatcher: CallPort, Sendable {
             if call.isStream { calls.streams -= 1 }
         }
     }
+
+    func active(_ id: UInt64) -> ActiveCall? { calls.withLock { $0.active[id] } }
+
+    var isIdle: Bool { calls.withLock { $0.active.isEmpty } }
 
     /// Looks at every deadline; false when no call is running.
     func expire() -> Bool {
@@ -169,14 +192,14 @@ public final class Dispatcher: CallPort, Sendable {
     func openPath(_ call: ActiveCall, _ path: String, flags: Int32, mode: UInt32) -> Int32 {
         let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND) != O_RDONLY
         guard call.operation.paths.contains(where: { $0.write || !writes }),
-            gate.mayOpenFiles(call.operation)
+            call.remembered("path", "", { gate.mayOpenFiles(call.operation, once: $0) })
         else { return -EPERM }
         return files.open(path, flags: flags, mode: mode)
     }
 
     func allows(_ call: ActiveCall, _ scope: String, _ value: String) -> Bool {
         guard call.operation.permission?.scopes.contains(scope) == true else { return false }
-        return gate.allows(call.operation, scope: scope, value: value)
+        return call.remembered(scope, value) { gate.allows(call.operation, scope: scope, value: value, once: $0) }
     }
 
     func complain(_ call: ActiveCall, _ what: String) {
@@ -184,7 +207,7 @@ public final class Dispatcher: CallPort, Sendable {
     }
 
     private func revoke(_ revoked: Revocation) {
-        let hit = calls.withLock { $0.active.values.filter { revoked.touches($0.operation) } }
+        let hit = calls.withLock { $0.active.values.filter { revoked.touches($0.question) } }
         for call in hit { call.revoke(revoked.error) }
     }
 
@@ -193,16 +216,27 @@ public final class Dispatcher: CallPort, Sendable {
     /// How many calls and streams run.
     public var activeCount: Int { calls.withLock { $0.active.count } }
 
-    /// Cancels every call, waits up to five seconds for the plugins, closes them. Further calls are refused.
+    /// Cancels every call, waits up to five seconds for the plugins, closes them.
+    ///
+    /// Further calls are refused.
+    ///
+    /// A plugin that is still busy in one of its functions after that is not closed, which would pull the ground from
+    /// under it.
     public func close() {
         let active = calls.withLock { calls in
             calls.isClosed = true
             return Array(calls.active.values)
         }
         for call in active { call.cancel() }
-        let limit = Clock.now + 5_000
+        let limit = Clock.now + ActiveCall.patience
         while calls.withLock({ !$0.active.isEmpty }), Clock.now < limit { usleep(1_000) }
-        catalog.closeProviders()
+        for family in catalog.close(until: max(limit, Clock.now + 100)) {
+            log(.warning, family: family, "\(family) does not return from a call, and is not closed")
+        }
+        calls.withLock { calls in
+            calls.active = [:]
+            calls.streams = 0
+        }
         gate.flush()
         watch.stop()
         control.close()

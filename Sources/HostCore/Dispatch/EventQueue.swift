@@ -62,6 +62,9 @@ struct EventQueue {
         return holds
     }
 
+    /// Forgets everything, holds too: for a call that is told to stop.
+    mutating func clear() { self = EventQueue(delivery) }
+
     @discardableResult
     private mutating func removeFirst() -> (name: String, payload: Payload) {
         let item = items[first]

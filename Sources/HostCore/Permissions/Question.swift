@@ -23,7 +23,8 @@ public struct Question: Sendable, Hashable {
         self =
             operation.fixedQuestion
             ?? Question(
-                operation.fullName, permission: operation.permission, requires: operation.requires, scope: operation.scope,
+                operation.fullName, permission: operation.permission, requires: operation.requires,
+                scope: operation.scope,
                 arguments: arguments)
     }
 
@@ -51,13 +52,12 @@ public struct Question: Sendable, Hashable {
 
     private static func values(at path: String, in arguments: JSON) -> [String] {
         found(at: path, in: arguments).flatMap { value -> [String] in
-            switch value {
-            case .string(let text): [text]
-            case .array(let values): values.compactMap(\.stringValue)
-            default: []
-            }
+            if case .array(let values) = value { values.map(text) } else { [text(of: value)] }
         }
     }
+
+    /// What is compared with a scope; of what is no string the JSON, so that nothing slips by unchecked.
+    private static func text(of value: JSON) -> String { value.stringValue ?? value.text }
 
     /// The values at a dotted path; an array on the way is gone through element by element.
     private static func found(at path: String, in arguments: JSON) -> [JSON] {
@@ -118,10 +118,9 @@ public struct Revocation: Sendable {
 
     public var error: HostError {
         HostError(
-            "permission.revoked", "The permission \(permission) was revoked.", details: ["permission": .string(permission)])
+            "permission.revoked", "The permission \(permission) was revoked.",
+            details: ["permission": .string(permission)])
     }
 
-    func touches(_ operation: OperationDescriptor) -> Bool {
-        operation.permission?.name == permission || operation.requires.contains { $0.permission == permission }
-    }
+    func touches(_ question: Question) -> Bool { question.needs.contains { $0.permission == permission } }
 }

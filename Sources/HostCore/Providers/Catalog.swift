@@ -8,12 +8,17 @@ public final class Catalog: Sendable {
 
     private let registry: Registry
     private let open: Open
-    private let providers = Mutex<[String: Slot]>([:])
-    private let opening = Mutex(())
+    private let state = Mutex(State())
 
-    private struct Slot {
-        let provider: any Provider
-        let indices: [String: Int]
+    private struct State {
+        var families: [String: OpenFamily] = [:]
+        var turns: [String: Turn] = [:]
+        var isClosed = false
+    }
+
+    /// Whose turn it is to open one family: opening may be slow, and must hold up nobody who calls another.
+    private final class Turn: Sendable {
+        let lock = Mutex(())
     }
 
     public init(registry: Registry, open: @escaping Open) {
@@ -33,23 +38,31 @@ public final class Catalog: Sendable {
         return entry.descriptor?.operation(String(name[name.index(after: dot)...]))
     }
 
-    func index(of operation: OperationDescriptor) -> Int? {
-        providers.withLock { $0[operation.family]?.indices[operation.name] }
-    }
-
-    func openProvider(_ family: String) -> (any Provider)? { providers.withLock { $0[family]?.provider } }
+    func openFamily(_ family: String) -> OpenFamily? { state.withLock { $0.families[family] } }
 
     /// The family's provider, opened now where it is not yet.
-    func provider(_ family: String, host: any ProviderHost) throws(HostError) -> any Provider {
-        if let provider = openProvider(family) { return provider }
-        // One opening at a time: opening may be slow, and no lock that calls need is held meanwhile.
-        let result: Result<any Provider, HostError> = opening.withLock { _ in
-            if let provider = openProvider(family) { return .success(provider) }
+    ///
+    /// - Throws: why it cannot be opened; `host.cancelled` once the catalog is closed.
+    func family(_ name: String, host: any ProviderHost) throws(HostError) -> OpenFamily {
+        if let family = openFamily(name) { return family }
+        let turn = state.withLock { state in
+            if let turn = state.turns[name] { return turn }
+            let turn = Turn()
+            state.turns[name] = turn
+            return turn
+        }
+        let result: Result<OpenFamily, HostError> = turn.lock.withLock { _ in
+            if let family = openFamily(name) { return .success(family) }
             do throws(HostError) {
-                let provider = try make(family, host)
-                let indices = Dictionary(uniqueKeysWithValues: provider.operations.enumerated().map { ($1, $0) })
-                providers.withLock { $0[family] = Slot(provider: provider, indices: indices) }
-                return .success(provider)
+                guard !state.withLock({ $0.isClosed }) else { throw .cancelled }
+                let family = OpenFamily(try make(name, host))
+                let isLate = state.withLock { state in
+                    if !state.isClosed { state.families[name] = family }
+                    return state.isClosed
+                }
+                guard isLate else { return .success(family) }
+                _ = family.close(until: .max)
+                throw .cancelled
             } catch {
                 return .failure(error)
             }
@@ -58,7 +71,9 @@ public final class Catalog: Sendable {
     }
 
     private func make(_ family: String, _ host: any ProviderHost) throws(HostError) -> any Provider {
-        guard let entry = registry.snapshot.entry(family), let descriptor = entry.descriptor else { throw unknown(family) }
+        guard let entry = registry.snapshot.entry(family), let descriptor = entry.descriptor else {
+            throw unknown(family)
+        }
         if let error = entry.error { throw error }
         return try open(descriptor, host)
     }
@@ -68,7 +83,9 @@ public final class Catalog: Sendable {
         let snapshot = registry.snapshot
         let family = String(operation.prefix { $0 != "." })
         if let entry = snapshot.entry(family), !entry.isCallable, let error = entry.error { return error }
-        let names = snapshot.entries.filter(\.isCallable).compactMap(\.descriptor).flatMap { $0.operations.map(\.fullName) }
+        let names = snapshot.entries.filter(\.isCallable).compactMap(\.descriptor).flatMap {
+            $0.operations.map(\.fullName)
+        }
         let nearest = Suggestion.nearest(to: operation, among: names)
         let hint = nearest.map { " Did you mean \($0)?" } ?? ""
         return HostError(
@@ -76,11 +93,15 @@ public final class Catalog: Sendable {
             details: ["operation": .string(operation), "suggestion": nearest.map { .string($0) } ?? .null])
     }
 
-    func closeProviders() {
-        let open = providers.withLock { providers in
-            defer { providers = [:] }
-            return Array(providers.values)
+    /// Closes every provider, and opens none any more.
+    ///
+    /// - Returns: families that somebody was still inside at `limit`; they are not closed.
+    func close(until limit: Int64) -> [String] {
+        let open = state.withLock { state in
+            defer { state.families = [:] }
+            state.isClosed = true
+            return state.families
         }
-        for slot in open { slot.provider.close() }
+        return open.filter { !$0.value.close(until: limit) }.map(\.key).sorted()
     }
 }

@@ -98,7 +98,7 @@ public final class Worker: Sendable {
             guard let question = Question(json: body) else { return }
             authority.decide(question) { [channel] in channel.send(.answer, ["id": id, "verdict": $0.json]) }
         case .allows:
-            let allowed = Question(json: body).map(authority.allows) ?? false
+            let allowed = Question(json: body).map { authority.allows($0, once: body["once"] == true) } ?? false
             channel.send(.answer, ["id": id, "allowed": .bool(allowed)])
         case .note:
             if let question = Question(json: body) { authority.note(question, count: Int(body["count"]?.intValue ?? 1)) }

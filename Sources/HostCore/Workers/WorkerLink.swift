@@ -75,9 +75,11 @@ public final class WorkerLink: Authority, PermissionDesk {
         ask(.ask, question.json) { completion(Verdict(json: $0["verdict"] ?? .null)) }
     }
 
-    public func allows(_ question: Question) -> Bool {
+    public func allows(_ question: Question, once: Bool) -> Bool {
         let answer = OneAnswer<Bool>()
-        ask(.allows, question.json) { answer.give($0["allowed"] == true) }
+        var body = question.json
+        body.set("once", .bool(once))
+        ask(.allows, body) { answer.give($0["allowed"] == true) }
         return answer.wait()
     }
 
@@ -100,11 +102,15 @@ public final class WorkerLink: Authority, PermissionDesk {
     }
 
     public func status(_ permission: String, _ completion: @escaping @Sendable (String) -> Void) {
-        ask(.desk, ["what": "status", "permission": .string(permission)]) { completion($0["state"]?.stringValue ?? "denied") }
+        ask(.desk, ["what": "status", "permission": .string(permission)]) {
+            completion($0["state"]?.stringValue ?? "denied")
+        }
     }
 
     public func request(_ permission: String, _ completion: @escaping @Sendable (String) -> Void) {
-        ask(.desk, ["what": "request", "permission": .string(permission)]) { completion($0["state"]?.stringValue ?? "denied") }
+        ask(.desk, ["what": "request", "permission": .string(permission)]) {
+            completion($0["state"]?.stringValue ?? "denied")
+        }
     }
 }
 
