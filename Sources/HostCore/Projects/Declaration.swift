@@ -27,35 +27,64 @@ public struct Declaration: Sendable, Hashable {
         case .bool(false): return nil
         case .string(let level): self.level = level
         case .object(let members):
-            for entry in members {
-                switch entry.key {
-                case "level": level = entry.value.stringValue
-                case "reason": reason = entry.value.stringValue
-                case "operations":
-                    for operation in entry.value.members ?? [] { operations[operation.key] = operation.value.boolValue ?? false }
-                default:
-                    guard permission.scopes.contains(entry.key), let values = entry.value.arrayValue else {
-                        throw reader.error(
-                            "manifest.invalid", "\(key).\(entry.key)",
-                            "must be a list, and one of: level, reason, operations\(permission.scopes.map { ", " + $0 }.joined())")
-                    }
-                    scopes[entry.key] = values.compactMap(\.stringValue)
-                }
-            }
+            for entry in members { try set(entry, permission, reader) }
         default: throw reader.error("manifest.invalid", key, "must be true, a level or an object")
         }
         if let level, !permission.levels.contains(level) {
-            let levels = permission.levels.isEmpty ? "has no levels" : "must be one of \(permission.levels.joined(separator: ", "))"
+            let levels =
+                permission.levels.isEmpty
+                ? "has no levels" : "must be one of \(permission.levels.joined(separator: ", "))"
             throw reader.error("manifest.invalid", key, "level \(levels)")
+        }
+    }
+
+    /// One member of a declaration that is an object.
+    ///
+    /// What is of the wrong type must not count as "not limited".
+    private mutating func set(
+        _ entry: JSON.Member, _ permission: PermissionCatalogue.Permission, _ reader: ManifestReader
+    ) throws(HostError) {
+        let key = "permissions.\(permission.name).\(entry.key)"
+        switch (entry.key, entry.value) {
+        case ("level", .string(let level)): self.level = level
+        case ("reason", .string(let reason)): self.reason = reason
+        case ("level", _), ("reason", _): throw reader.error("manifest.invalid", key, "must be a string")
+        case ("operations", .object(let members)):
+            for member in members {
+                guard let isOn = member.value.boolValue else {
+                    throw reader.error("manifest.invalid", "\(key).\(member.key)", "must be true or false")
+                }
+                operations[member.key] = isOn
+            }
+        case ("operations", _):
+            throw reader.error("manifest.invalid", key, "must be an object: {\"\(permission.name).name\": true}")
+        case (let scope, .array(let values)) where permission.scopes.contains(scope):
+            scopes[scope] = []
+            for value in values {
+                guard let text = value.stringValue else {
+                    throw reader.error("manifest.invalid", key, "must hold strings only")
+                }
+                scopes[scope]?.append(text)
+            }
+        default:
+            let keys = (["level", "reason", "operations"] + permission.scopes)
+            let nearest = Suggestion.nearest(to: entry.key, among: keys).map { ", did you mean \($0)?" } ?? ""
+            throw reader.error(
+                "manifest.invalid", key,
+                permission.scopes.contains(entry.key)
+                    ? "must be a list" : "is none of \(keys.joined(separator: ", "))\(nearest)")
         }
     }
 
     public var json: JSON {
         var json: JSON = [:]
         json.set("level", level.map { .string($0) })
-        for (scope, values) in scopes.sorted(by: { $0.key < $1.key }) { json.set(scope, .array(values.map { .string($0) })) }
+        for (scope, values) in scopes.sorted(by: { $0.key < $1.key }) {
+            json.set(scope, .array(values.map { .string($0) }))
+        }
         if !operations.isEmpty {
-            json.set("operations", .object(operations.sorted { $0.key < $1.key }.map { .init($0.key, .bool($0.value)) }))
+            json.set(
+                "operations", .object(operations.sorted { $0.key < $1.key }.map { .init($0.key, .bool($0.value)) }))
         }
         json.set("reason", reason.map { .string($0) })
         return json

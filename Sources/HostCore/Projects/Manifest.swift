@@ -49,7 +49,8 @@ public struct Manifest: Sendable {
         self.json = json
         id = try reader.string("id")
         guard Self.isID(id) else {
-            throw reader.error("manifest.invalid", "id", "must be lower-case words with dots or hyphens, as com.example.app")
+            throw reader.error(
+                "manifest.invalid", "id", "must be lower-case words with dots or hyphens, as com.example.app")
         }
         name = try reader.string("name")
         version = try reader.string("version")
@@ -58,28 +59,29 @@ public struct Manifest: Sendable {
             throw reader.error("manifest.invalid", "entry", "must be a path inside the project")
         }
         var permissions: [String: Declaration] = [:]
-        for member in json["permissions"]?.members ?? [] {
+        for member in try reader.members("permissions") {
             permissions[member.key] = try Declaration(member, reader: reader, catalogue: catalogue)
         }
         self.permissions = permissions
         var requires = Requirements()
+        for group in ["requires", "optional", "limits", "settings"] { _ = try reader.members(group) }
         requires.host = json["requires"]?["host"]?.stringValue
-        requires.operations = json["requires"]?["operations"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        requires.operations = try reader.strings("requires", "operations")
         self.requires = requires
-        optional = json["optional"]?["operations"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        optional = try reader.strings("optional", "operations")
         var limits = Limits()
         limits.turnMs = try reader.bounded("limits", "turnMs", 10...600_000) ?? limits.turnMs
         limits.memoryMB = try reader.bounded("limits", "memoryMB", 32...16_384) ?? limits.memoryMB
         self.limits = limits
-        let known: Set<String> = [
-            "apsule", "id", "name", "version", "entry", "views", "initialView", "permissions", "requires", "optional",
-            "background", "icon", "limits", "settings", "description", "$schema",
-        ]
-        warnings = (json.members ?? []).map(\.key).filter { !known.contains($0) }.map { key in
-            let nearest = Suggestion.nearest(to: key, among: known).map { ", did you mean \($0)?" } ?? ""
-            return "\(file): unknown key \(key) is ignored\(nearest)"
-        }
+        warnings =
+            reader.unknown(nil, Self.keys) + reader.unknown("requires", ["host", "operations"])
+            + reader.unknown("optional", ["operations"]) + reader.unknown("limits", ["turnMs", "memoryMB"])
     }
+
+    private static let keys: Set<String> = [
+        "apsule", "id", "name", "version", "entry", "views", "initialView", "permissions", "requires", "optional",
+        "background", "icon", "limits", "settings", "description", "$schema",
+    ]
 
     /// `[a-z0-9]+([.-][a-z0-9]+)+`, at most 100 characters.
     static func isID(_ id: String) -> Bool {

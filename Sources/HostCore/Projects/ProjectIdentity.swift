@@ -2,7 +2,9 @@ public import ApsuleKit
 internal import CHostCore
 internal import Glibc
 
-/// Who a project is: its id, and where it comes from. The same id from another place is another project.
+/// Who a project is: its id, and where it comes from.
+///
+/// The same id from another place is another project.
 public struct ProjectIdentity: Sendable, Hashable {
     public let id: String
     /// `folder:<path>#<inode>@<file system>`, `file:…`, or `cli`.
@@ -31,6 +33,12 @@ public struct ProjectIdentity: Sendable, Hashable {
         // A single script is replaced at each save by many editors: its inode would change with it.
         let inode = kind == "folder" ? String(info.st_ino) : "-"
         origin = "\(kind):\(String(cString: real))#\(inode)@\(String(fileSystem, radix: 16))"
+    }
+
+    /// The origin as a person knows it: the path alone.
+    public var place: String {
+        guard let colon = origin.firstIndex(of: ":"), let mark = origin.lastIndex(of: "#") else { return origin }
+        return String(origin[origin.index(after: colon)..<mark])
     }
 
     /// A folder name for it: the id and a hash of the origin.
