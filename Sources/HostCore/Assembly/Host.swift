@@ -24,20 +24,24 @@ public final class Host: Sendable {
         catalogue = PermissionCatalogue(descriptors: registry.snapshot.entries.compactMap(\.descriptor))
     }
 
-    /// Opens the permissions of a project. A policy that cannot be believed is reported, and decides nothing.
+    /// Opens the permissions of a project.
+    ///
+    /// - Parameter warn: hears what a person should know while the project runs: a grant that could not be saved, say.
+    /// - Throws: `policy.invalid`, `policy.not_owner_only`: a policy that cannot be believed may hold a "no".
     public func authority(
         _ subject: PermissionAuthority.Subject, allowed: Set<String> = [], prompter: any Prompter,
-        warn: (HostError) -> Void = { _ in }
+        warn: @escaping @Sendable (HostError) -> Void = { _ in }
     ) throws(HostError) -> PermissionAuthority {
         for name in allowed where catalogue[name] == nil {
             let nearest = Suggestion.nearest(to: name, among: catalogue.names).map { " Did you mean \($0)?" } ?? ""
             throw HostError("permissions.unknown", "There is no permission \(name).\(nearest)")
         }
-        var policy = Policy()
-        do throws(HostError) { policy = try Policy(configuration: paths.configuration) } catch { warn(error) }
+        let policy = try Policy(configuration: paths.configuration)
+        for warning in policy.warnings(catalogue) { warn(warning) }
         return PermissionAuthority(
             subject: subject, catalogue: catalogue, store: try GrantStore(state: paths.state),
-            audit: try AuditLog(state: paths.state), policy: policy, allowed: allowed, prompter: prompter)
+            audit: try AuditLog(state: paths.state, report: warn), policy: policy, allowed: allowed, prompter: prompter,
+            report: warn)
     }
 
     /// Opens a dispatcher for a project in this process.

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Decides for one project: declaration, operation switches, scope, then policy, flags, grants, and last a person.
 ///
-/// Lives in the parent, which alone writes grants and audit.
+/// Lives in the parent, which alone writes grants and audit. The rules are in `PermissionRules.swift`.
 public final class PermissionAuthority: Authority {
     public struct Subject: Sendable {
         public let identity: ProjectIdentity
@@ -17,53 +17,60 @@ public final class PermissionAuthority: Authority {
     }
 
     public let subject: Subject
-    private let catalogue: PermissionCatalogue
-    private let store: GrantStore
-    private let audit: AuditLog
-    private let policy: Policy
+    let catalogue: PermissionCatalogue
+    let store: GrantStore
+    let audit: AuditLog
+    let policy: Policy
+    let report: @Sendable (HostError) -> Void
+    let state: Mutex<State>
     private let prompter: any Prompter
-    private let state: Mutex<State>
     private let questions = SerialQueue()
 
-    private struct State {
+    struct State {
         /// Given by flags or for this run.
         var run: Set<String>
+        /// Given once, to a call that may still run.
+        var once: Set<String> = []
         var deniedForRun: Set<String> = []
         var handlers: [@Sendable (Revocation) -> Void] = []
         /// What was allowed by a durable grant, to notice when it goes.
         var durable: Set<String> = []
         var version: Int64 = 0
+        var lastRevocation: Int64 = 0
+        var watch: FolderWatch?
+        /// Said already, so that a store that cannot be read is not complained of at each call.
+        var complaints: Set<String> = []
     }
 
-    /// - Parameter allowed: permissions that flags give to this process.
+    /// - Parameters:
+    ///   - allowed: permissions that flags give to this process.
+    ///   - report: hears what a person should know: that a grant could not be read or saved.
     public init(
         subject: Subject, catalogue: PermissionCatalogue, store: GrantStore, audit: AuditLog, policy: Policy,
-        allowed: Set<String> = [], prompter: any Prompter
+        allowed: Set<String> = [], prompter: any Prompter, report: @escaping @Sendable (HostError) -> Void = { _ in }
     ) {
         (self.subject, self.catalogue, self.store, self.audit) = (subject, catalogue, store, audit)
-        (self.policy, self.prompter) = (policy, prompter)
-        state = Mutex(State(run: allowed, version: store.version()))
-    }
-
-    public func onRevoked(_ handler: @escaping @Sendable (Revocation) -> Void) {
-        state.withLock { $0.handlers.append(handler) }
+        (self.policy, self.prompter, self.report) = (policy, prompter, report)
+        state = Mutex(State(run: allowed, version: store.version(), lastRevocation: store.lastRevocation()))
     }
 
     public func note(_ question: Question, count: Int) {
         audit.write("allowed", subject.identity, [.init("count", .int(Int64(count)))] + (question.json.members ?? []))
     }
 
-    public func allows(_ question: Question) -> Bool {
-        question.needs.allSatisfy { if case .allowed = step(question, $0) { true } else { false } }
+    public func allows(_ question: Question, once: Bool) -> Bool {
+        question.needs.allSatisfy { need in
+            switch step(question, need) {
+            case .allowed: true
+            case .denied: false
+            case .ask: once
+            }
+        }
     }
 
     public func decide(_ question: Question, _ completion: @escaping @Sendable (Verdict) -> Void) {
         let steps = question.needs.map { step(question, $0) }
-        if let denied = steps.first(where: { if case .denied = $0 { true } else { false } }),
-            case .denied(let rule) = denied
-        {
-            return completion(.denied(deny(question, rule)))
-        }
+        for case .denied(let rule) in steps { return completion(.denied(deny(question, rule))) }
         if steps.allSatisfy({ if case .allowed = $0 { true } else { false } }) {
             return completion(allow(question, steps, once: false))
         }
@@ -71,133 +78,87 @@ public final class PermissionAuthority: Authority {
         questions.submit { [self] in completion(ask(question)) }
     }
 
-    /// The state of one permission: `granted`, `denied`, `prompt` or `undeclared`.
-    public func status(_ permission: String) -> String {
-        switch step(Question(operation: "", needs: []), Need(permission: permission)) {
-        case .allowed: "granted"
-        case .denied(let rule): rule.name == "undeclared" ? "undeclared" : "denied"
-        case .ask: "prompt"
-        }
-    }
-
-    /// The chain of rules for a question, for `apsule permissions explain`.
-    public func explain(_ question: Question) -> [JSON] {
-        question.needs.map { need in
-            var entry: JSON = ["permission": .string(need.permission), "need": need.json]
-            switch step(question, need) {
-            case .allowed(let rule, _): entry.set("state", "granted"); entry.set("rule", .string(rule))
-            case .ask: entry.set("state", "prompt"); entry.set("rule", "a person has not decided yet")
-            case .denied(let rule):
-                entry.set("state", .string(rule.name == "undeclared" ? "undeclared" : "denied"))
-                entry.set("rule", .string(rule.reason))
-                entry.set("fix", .string(rule.fix))
-            }
-            return entry
-        }
-    }
-
-    // MARK: - Rules, in the order in which they decide
-
-    private struct Rule {
-        let name: String
-        let reason: String
-        let fix: String
-        let permission: String
-    }
-
-    private enum Step {
-        case allowed(String, expires: Int64?)
-        case denied(Rule)
-        case ask(Declaration)
-    }
-
-    private func step(_ question: Question, _ need: Need) -> Step {
-        let name = need.permission
-        func denied(_ rule: String, _ reason: String, fix: String) -> Step {
-            .denied(Rule(name: rule, reason: reason, fix: fix, permission: name))
-        }
-        guard let permission = catalogue[name] else {
-            return denied("unknown", "There is no permission \(name).", fix: "apsule permissions list")
-        }
-        let declaration: Declaration
-        if let declarations = subject.declarations {
-            guard let declared = declarations[name] else {
-                return denied("undeclared", "The project does not declare \(name).", fix: "Add \"\(name)\": true to permissions in app.json.")
-            }
-            declaration = declared
-        } else {
-            declaration = Declaration(level: permission.levels.last)
-        }
-        if let refusal = declaration.refusal(question, need, permission) {
-            return denied("scope", refusal, fix: "Widen permissions.\(name) in app.json.")
-        }
-        switch policy.decision(subject.identity, name) {
-        case false?: return denied("policy", "\(policy.path) denies it.", fix: "Change \(policy.path).")
-        case true?: return .allowed("policy", expires: nil)
-        case nil: break
-        }
-        let (isRun, isDenied) = state.withLock { ($0.run.contains(name), $0.deniedForRun.contains(name)) }
-        if isDenied { return denied("person", "It was denied for this run.", fix: "Start the project again.") }
-        let revoke = "apsule permissions revoke \(subject.identity.id) \(name)"
-        if let grant = try? store.grant(of: subject.identity, name) {
-            let isLive = grant.expires.map { $0 > Clock.wall } ?? true
-            if isLive, !grant.isAllowed { return denied("grant", "A person said never.", fix: "\(revoke), then start it again") }
-            if isLive, declaration.isWithin(grant.declaration, permission) {
-                state.withLock { _ = $0.durable.insert(name) }
-                return .allowed("grant", expires: grant.expires)
-            }
-        }
-        if isRun { return .allowed("run", expires: nil) }
-        return .ask(declaration)
-    }
-
     private func ask(_ question: Question) -> Verdict {
-        var once = false
+        var once: Set<String> = []
         for need in question.needs {
             // Asked again: an answer given meanwhile to another call may have decided it.
-            guard case .ask(let declaration) = step(question, need) else { continue }
-            let request = PromptRequest(
-                projectName: subject.name, identity: subject.identity, permission: need.permission,
-                title: catalogue[need.permission]?.title ?? need.permission, operation: question.operation,
-                declaration: declaration)
-            let answer = prompter.ask(request)
-            let said = answer.map { $0.rawValue } ?? "nobody to ask"
-            audit.write(
-                "prompt", subject.identity,
-                [
-                    .init("permission", .string(need.permission)), .init("operation", .string(question.operation)),
-                    .init("answer", .string(said)),
-                ])
-            switch answer {
-            case .once: once = true
-            case .run: state.withLock { _ = $0.run.insert(need.permission) }
-            case .always, .never:
-                let grant = Grant(
-                    identity: subject.identity, permission: need.permission, isAllowed: answer == .always,
-                    declaration: declaration, created: Clock.wall)
-                // What cannot be saved still holds for this run.
-                do { try store.save(grant) } catch {
-                    state.withLock { state in
-                        if answer == .always { state.run.insert(need.permission) } else { state.deniedForRun.insert(need.permission) }
-                    }
-                }
-                audit.write(answer == .always ? "granted" : "denied_always", subject.identity, [.init("permission", .string(need.permission))])
-            case .some(.none):
-                return .denied(deny(question, Rule(
-                    name: "person", reason: "Nobody answered.", fix: "Run it again and answer the question.", permission: need.permission)))
-            case nil:
-                return .denied(deny(question, nobodyToAsk(need.permission)))
+            switch step(question, need) {
+            case .allowed: break
+            case .denied(let rule): return .denied(deny(question, rule))
+            case .ask(let declaration):
+                if let refusal = ask(question, need, declaration, &once) { return .denied(deny(question, refusal)) }
             }
         }
         let steps = question.needs.map { step(question, $0) }
-        for case .denied(let rule) in steps { return .denied(deny(question, rule)) }
-        return allow(question, steps, once: once)
+        for (need, step) in zip(question.needs, steps) {
+            switch step {
+            case .allowed: break
+            case .denied(let rule): return .denied(deny(question, rule))
+            // Taken away while a person was asked for another.
+            case .ask where !once.contains(need.permission):
+                return .denied(Revocation(permission: need.permission).error)
+            case .ask: break
+            }
+        }
+        state.withLock { $0.once.formUnion(once) }
+        return allow(question, steps, once: !once.isEmpty)
     }
 
-    private func nobodyToAsk(_ permission: String) -> Rule {
-        Rule(
-            name: "no_prompt", reason: "There is no terminal to ask at, and no policy decides it.",
-            fix: "Run it at a terminal, use --allow \(permission), or let policy.json decide.", permission: permission)
+    /// Puts one question to a person.
+    ///
+    /// - Returns: why the call is denied, where the answer does not say it for later calls too.
+    private func ask(
+        _ question: Question, _ need: Need, _ declaration: Declaration, _ once: inout Set<String>
+    ) -> Rule? {
+        let permission = need.permission
+        let others = (try? store.grants(of: nil))?.filter {
+            $0.identity.id == subject.identity.id && $0.identity != subject.identity
+        }
+        let answer = prompter.ask(
+            PromptRequest(
+                projectName: subject.name, identity: subject.identity, permission: permission,
+                title: catalogue[permission]?.title ?? permission, operation: question.operation,
+                declaration: declaration, otherPlaces: Set((others ?? []).map(\.identity.place)).sorted()))
+        write(
+            "prompt", permission,
+            [.init("operation", .string(question.operation)), .init("answer", .string(answer?.rawValue ?? "nobody"))])
+        switch answer {
+        case .once: once.insert(permission)
+        case .run: state.withLock { _ = $0.run.insert(permission) }
+        case .always, .never: keep(permission, declaration, isAllowed: answer == .always)
+        case .some(.none):
+            return Rule(
+                name: "person", reason: "Nobody answered.", fix: "Run it again and answer the question.",
+                permission: permission)
+        case nil:
+            return Rule(
+                name: "no_prompt", reason: "There is no terminal to ask at, and no policy decides it.",
+                fix:
+                    "Run it at a terminal, use --allow \(permission), or let \(policy.path.isEmpty ? "policy.json" : policy.path) decide.",
+                permission: permission)
+        }
+        return nil
+    }
+
+    /// Saves what a person decided for good; what cannot be saved holds for this run, and is said.
+    private func keep(_ permission: String, _ declaration: Declaration, isAllowed: Bool) {
+        let event = isAllowed ? "granted" : "denied_always"
+        do throws(HostError) {
+            try store.save(
+                Grant(
+                    identity: subject.identity, permission: permission, isAllowed: isAllowed, declaration: declaration,
+                    created: Clock.wall))
+            write(event, permission)
+        } catch {
+            state.withLock { state in
+                if isAllowed { _ = state.run.insert(permission) } else { _ = state.deniedForRun.insert(permission) }
+            }
+            write(event, permission, [.init("saved", false), .init("reason", .string(error.message))])
+            var error = error
+            error.message =
+                "The answer about \(permission) could not be saved and holds for this run only. \(error.message)"
+            report(error)
+        }
     }
 
     private func allow(_ question: Question, _ steps: [Step], once: Bool) -> Verdict {
@@ -224,40 +185,11 @@ public final class PermissionAuthority: Authority {
             Grant(
                 identity: subject.identity, permission: permission, isAllowed: true, declaration: declaration,
                 created: Clock.wall, expires: expires))
-        audit.write(
-            "granted", subject.identity, [.init("permission", .string(permission)), .init("by", "command line")])
+        write(
+            "granted", permission, [.init("by", "command line"), .init("expires", expires.map { .int($0) } ?? .null)])
     }
 
-    // MARK: - Revocation
-
-    /// Looks whether another process took grants away; called when the state folder changes, and now and then.
-    public func refresh() {
-        let version = store.version()
-        let suspects = state.withLock { state -> Set<String> in
-            guard version != state.version else { return [] }
-            state.version = version
-            return state.durable
-        }
-        for name in suspects {
-            if case .allowed = step(Question(operation: "", needs: []), Need(permission: name)) { continue }
-            revoked(name)
-        }
-    }
-
-    /// Takes a permission away now: for the run, and for good.
-    public func revoke(_ permission: String) throws(HostError) {
-        try store.remove(id: subject.identity.id, origin: subject.identity.origin, permission: permission)
-        revoked(permission)
-    }
-
-    private func revoked(_ permission: String) {
-        let handlers = state.withLock { state in
-            state.run.remove(permission)
-            state.durable.remove(permission)
-            state.deniedForRun.insert(permission)
-            return state.handlers
-        }
-        audit.write("revoked", subject.identity, [.init("permission", .string(permission))])
-        for handler in handlers { handler(Revocation(permission: permission)) }
+    func write(_ event: String, _ permission: String, _ more: [JSON.Member] = []) {
+        audit.write(event, subject.identity, [.init("permission", .string(permission))] + more)
     }
 }

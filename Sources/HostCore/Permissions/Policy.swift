@@ -30,7 +30,8 @@ public struct Policy: Sendable {
         var info = stat()
         guard fstat(file, &info) == 0, info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
             throw Self.error(
-                "policy.not_owner_only", path, "is ignored: it must belong to the user and be writable by nobody else")
+                "policy.not_owner_only", path, "must belong to the user and be writable by nobody else",
+                fix: "Look at it, then chmod 600 \(path)")
         }
         let bytes = try FileReader.read(file, path, limit: 1 << 20)
         let json: JSON
@@ -42,20 +43,42 @@ public struct Policy: Sendable {
             throw Self.error("policy.invalid", path, "must have \"apsule\": 1 and \"projects\"")
         }
         for project in projects {
+            guard let members = project.value.members else {
+                throw Self.error("policy.invalid", path, "\(project.key) must be an object")
+            }
             var rules = Rules()
-            for member in project.value.members ?? [] {
-                let names = Set(member.value.arrayValue?.compactMap(\.stringValue) ?? [])
+            for member in members {
+                // A rule that is read wrongly could be a "no" that is not heard.
+                guard let values = member.value.arrayValue, values.allSatisfy({ $0.stringValue != nil }) else {
+                    throw Self.error(
+                        "policy.invalid", path, "\(project.key): \(member.key) must be a list of permissions")
+                }
+                let names = Set(values.compactMap(\.stringValue))
                 switch member.key {
                 case "allow": rules.allow = names
                 case "deny": rules.deny = names
-                default: throw Self.error("policy.invalid", path, "\(project.key): \(member.key) is neither allow nor deny")
+                default:
+                    throw Self.error("policy.invalid", path, "\(project.key): \(member.key) is neither allow nor deny")
                 }
             }
             self.projects[project.key] = rules
         }
     }
 
-    /// What the policy says: true, false, or nothing. Deny beats allow.
+    /// Permissions that there are not: a "no" with a slip of the pen would not be heard.
+    func warnings(_ catalogue: PermissionCatalogue) -> [HostError] {
+        projects.sorted { $0.key < $1.key }.flatMap { project, rules in
+            rules.deny.union(rules.allow).sorted().filter { $0 != "*" && catalogue[$0] == nil }.map { name in
+                let nearest = Suggestion.nearest(to: name, among: catalogue.names).map { ", did you mean \($0)?" } ?? ""
+                return Self.error(
+                    "policy.unknown_permission", path, "\(project): there is no permission \(name)\(nearest)")
+            }
+        }
+    }
+
+    /// What the policy says: true, false, or nothing.
+    ///
+    /// Deny beats allow.
     func decision(_ identity: ProjectIdentity, _ permission: String) -> Bool? {
         let rules = [projects[identity.id], projects["*"]].compactMap { $0 }
         if rules.contains(where: { $0.deny.contains(permission) || $0.deny.contains("*") }) { return false }
@@ -63,7 +86,11 @@ public struct Policy: Sendable {
         return nil
     }
 
-    private static func error(_ code: String, _ path: String, _ reason: String) -> HostError {
-        HostError(code, "\(path): \(reason)", details: ["path": .string(path), "reason": .string(reason)])
+    private static func error(
+        _ code: String, _ place: String, _ reason: String, fix: String = "Correct it, or move it away."
+    ) -> HostError {
+        HostError(
+            code, "\(place): \(reason)",
+            details: ["path": .string(place), "reason": .string(reason), "fix": .string(fix)])
     }
 }

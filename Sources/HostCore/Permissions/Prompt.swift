@@ -8,6 +8,8 @@ public struct PromptRequest: Sendable {
     public let title: String
     public let operation: String
     public let declaration: Declaration
+    /// Where other projects with the same id come from.
+    public var otherPlaces: [String] = []
 }
 
 /// What a person said.

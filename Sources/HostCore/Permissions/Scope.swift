@@ -3,20 +3,25 @@ import ApsuleKit
 extension Declaration {
     /// Why the declaration does not cover a call, or nil where it does.
     func refusal(_ question: Question, _ need: Need, _ permission: PermissionCatalogue.Permission) -> String? {
-        if !operations.isEmpty, !question.operation.isEmpty {
+        // Asking for a permission is no use of it.
+        if !operations.isEmpty, !question.operation.isEmpty, question.operation != "permissions.request" {
             let short = question.operation.split(separator: ".", maxSplits: 1).last.map(String.init) ?? ""
-            switch operations[question.operation] ?? operations[short] {
-            case false?: return "The project switches \(question.operation) off."
+            let switches = [operations[question.operation], operations[short]].compactMap { $0 }
+            if switches.contains(false) { return "The project switches \(question.operation) off." }
             // Where operations are switched on by name, the others are off.
-            case nil where operations.values.contains(true): return "The project does not switch \(question.operation) on."
-            default: break
+            if switches.isEmpty, operations.values.contains(true) {
+                return "The project does not switch \(question.operation) on."
             }
         }
-        if let wanted = need.level, let place = permission.levels.firstIndex(of: wanted) {
-            let declared = level.flatMap(permission.levels.firstIndex(of:)) ?? (level == nil ? permission.levels.count - 1 : -1)
-            if declared < place { return "The level \(wanted) is needed, \(level ?? "none") is declared." }
+        if let wanted = need.level {
+            guard let place = permission.levels.firstIndex(of: wanted) else {
+                return "The level \(SafeText.escape(wanted)) is needed, which \(permission.name) does not have."
+            }
+            if Self.place(level, permission) < place {
+                return "The level \(wanted) is needed, \(level ?? "none") is declared."
+            }
         }
-        for (scope, values) in need.scopes {
+        for (scope, values) in need.scopes.sorted(by: { $0.key < $1.key }) {
             guard let allowed = scopes[scope] else { continue }
             for value in values where !allowed.contains(where: { ScopeMatch.matches($0, value, scope: scope) }) {
                 return "\(SafeText.escape(value)) is outside the declared \(scope)."
@@ -25,15 +30,37 @@ extension Declaration {
         return nil
     }
 
+    /// The place of a level, from the narrowest; none stands for the widest, one that there is not for nothing at all.
+    private static func place(_ level: String?, _ permission: PermissionCatalogue.Permission) -> Int {
+        guard let level else { return permission.levels.count }
+        return permission.levels.firstIndex(of: level) ?? -1
+    }
+
     /// Whether everything that this declares was covered by an approved one: an update can only shrink unasked.
     func isWithin(_ approved: Declaration, _ permission: PermissionCatalogue.Permission) -> Bool {
-        func place(_ level: String?) -> Int { level.flatMap(permission.levels.firstIndex(of:)) ?? permission.levels.count - 1 }
-        guard place(level) <= place(approved.level) else { return false }
+        let widest = permission.levels.count - 1
+        let wanted = min(Self.place(level, permission), widest)
+        guard wanted <= Self.place(approved.level, permission) else { return false }
         for (scope, allowed) in approved.scopes {
-            guard let declared = scopes[scope], Set(declared).isSubset(of: allowed) else { return false }
+            guard let declared = scopes[scope] else { return false }
+            let covered = declared.allSatisfy { value in
+                allowed.contains { ScopeMatch.matches($0, value, scope: scope) }
+            }
+            guard covered else { return false }
         }
-        guard approved.operations.isEmpty else { return operations == approved.operations }
-        return true
+        return operationsAreWithin(approved)
+    }
+
+    /// Operations that are on by name are all there are; else all are but those that are off.
+    private func operationsAreWithin(_ approved: Declaration) -> Bool {
+        let off = Set(approved.operations.filter { !$0.value }.keys)
+        let on = Set(approved.operations.filter(\.value).keys)
+        let mine = Set(operations.filter(\.value).keys)
+        if !on.isEmpty { return !mine.isEmpty && mine.isSubset(of: on) }
+        if off.isEmpty { return true }
+        // A list of what is on is not compared with one of what is off: a person is asked.
+        let mineOff = Set(operations.filter { !$0.value }.keys)
+        return off.isSubset(of: mineOff)
     }
 }
 

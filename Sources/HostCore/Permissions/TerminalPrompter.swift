@@ -4,6 +4,8 @@ internal import Glibc
 internal import Synchronization
 
 /// Asks at the controlling terminal, whatever stdin and stdout are.
+///
+/// Only what is typed after the question counts, every answer is a word of its own, and an empty line is none.
 public final class TerminalPrompter: Prompter {
     private let pauseConsole: @Sendable (Bool) -> Void
     private let turn = Mutex(())
@@ -39,36 +41,52 @@ public final class TerminalPrompter: Prompter {
     }
 
     static func question(_ request: PromptRequest) -> String {
-        let place = request.identity.origin.split(separator: "#").first.map(String.init) ?? request.identity.origin
-        var text = "\n\(SafeText.escape(request.projectName)) wants to \(request.title).\n"
+        let declaration = request.declaration
+        var text = "\n\(SafeText.escape(request.projectName)) wants to \(SafeText.escape(request.title)).\n"
         text += "  project  \(SafeText.escape(request.identity.id))\n"
-        text += "  from     \(SafeText.escape(place, limit: 400))\n"
-        text += "  for      \(request.operation)\n"
-        if let reason = request.declaration.reason { text += "  reason   \(SafeText.escape(reason))\n" }
-        if let level = request.declaration.level { text += "  level    \(SafeText.escape(level))\n" }
-        for (scope, values) in request.declaration.scopes.sorted(by: { $0.key < $1.key }) {
-            let list = values.map { SafeText.escape($0, limit: 60) }.joined(separator: ", ")
-            text += "  only     \(scope): \(list.isEmpty ? "none" : list)\n"
+        text += "  from     \(SafeText.escape(request.identity.place, limit: 400))\n"
+        for place in request.otherPlaces.prefix(3) {
+            text += "  note     another project with this id comes from \(SafeText.escape(place, limit: 400))\n"
+        }
+        text += "  for      \(SafeText.escape(request.operation))\n"
+        if let reason = declaration.reason { text += "  reason   \(SafeText.escape(reason))\n" }
+        if let level = declaration.level { text += "  level    \(SafeText.escape(level))\n" }
+        for (scope, values) in declaration.scopes.sorted(by: { $0.key < $1.key }) {
+            let list = values.prefix(20).map { SafeText.escape($0, limit: 60) }.joined(separator: ", ")
+            let more = values.count > 20 ? ", and \(values.count - 20) more" : ""
+            text += "  only     \(SafeText.escape(scope)): \(list.isEmpty ? "none" : list + more)\n"
         }
         return text + "Allow [o]nce, for this [r]un, [a]lways, or [n]ever? "
     }
 
     private func show(_ text: String, _ terminal: Int32) {
-        _ = Array(text.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
     }
 
+    /// One line; what is too long for any answer comes back empty.
+    ///
+    /// nil at the end.
     private func readLine(_ terminal: Int32) -> String? {
         var bytes: [UInt8] = []
-        while bytes.count < 256 {
+        while true {
             var byte: UInt8 = 0
             let count = read(terminal, &byte, 1)
             if count < 0, errno == EINTR { continue }
             guard count == 1 else { return nil }
-            if byte == 0x0a { break }
-            bytes.append(byte)
+            // A terminal that was left raw sends the other one.
+            if byte == 0x0a || byte == 0x0d { break }
+            if bytes.count <= Self.longestAnswer { bytes.append(byte) }
         }
-        return String(decoding: bytes, as: UTF8.self).trimmingWhitespace
+        return bytes.count > Self.longestAnswer ? "" : String(decoding: bytes, as: UTF8.self).trimmingWhitespace
     }
+
+    private static let longestAnswer = 16
 }
 
 extension String {

@@ -31,6 +31,8 @@ public struct SecureFolder: ~Copyable, Sendable {
             made += "/" + part
             if mkdir(made, 0o700) != 0, errno != EEXIST { throw unusable(made, String(cString: strerror(errno))) }
         }
+        var info = stat()
+        if lstat(path, &info) == 0, info.st_mode & S_IFMT == S_IFLNK { throw unusable(path, "is a symbolic link") }
         let folder = host_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
         return try SecureFolder(checking: folder, path: path)
     }
@@ -45,10 +47,32 @@ public struct SecureFolder: ~Copyable, Sendable {
         return try SecureFolder(checking: folder, path: path)
     }
 
+    /// Refuses a file in it that somebody else owns or may write, which no file of the host's own is.
+    ///
+    /// One that is not there is fine.
+    func checkOwner(_ name: String, code: String) throws(HostError) {
+        var info = stat()
+        guard fstatat(descriptor, name, &info, AT_SYMLINK_NOFOLLOW) == 0 else {
+            if errno == ENOENT { return }
+            throw Self.unusable("\(path)/\(name)", String(cString: strerror(errno)))
+        }
+        let isOwn = info.st_mode & S_IFMT == S_IFREG && info.st_uid == geteuid() && info.st_mode & 0o022 == 0
+        guard !isOwn else { return }
+        let file = "\(path)/\(name)"
+        throw HostError(
+            code, "\(file) is not a file that belongs to the user and that nobody else may write.",
+            details: [
+                "path": .string(file), "reason": "Somebody else may have written it.",
+                "fix": .string("Look at \(file), and move it away."),
+            ])
+    }
+
     private static func check(_ folder: Int32, _ path: String) throws(HostError) {
         var info = stat()
         guard fstat(folder, &info) == 0 else { throw unusable(path, String(cString: strerror(errno))) }
-        guard info.st_uid == geteuid() else { throw unusable(path, "belongs to user \(info.st_uid), not to \(geteuid())") }
+        guard info.st_uid == geteuid() else {
+            throw unusable(path, "belongs to user \(info.st_uid), not to \(geteuid())")
+        }
         if info.st_mode & 0o077 != 0, fchmod(folder, 0o700) != 0 { throw unusable(path, "is open to others") }
     }
 
