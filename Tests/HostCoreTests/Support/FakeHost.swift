@@ -163,7 +163,7 @@ final class Recorder: CallObserver {
 
 /// Waits until something holds; fails the test after `seconds`.
 func eventually(
-    _ seconds: Double = 10, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+    _ seconds: Double = 10, _ comment: Testing.Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) async throws {
     let limit = Clock.now + Int64(seconds * 1_000)
