@@ -42,7 +42,8 @@ struct Apsule {
 
     static let commands: [Command] = [
         Command(
-            name: "init", usage: "DIR", summary: "Makes a project that runs at once.", words: [.folder], run: InitCommand.run),
+            name: "init", usage: "DIR", summary: "Makes a project that runs at once.", words: [.folder],
+            run: InitCommand.run),
         Command(
             name: "run", usage: "DIR | FILE", summary: "Runs a project, or a single script.",
             options: RunCommand.options, words: [.folder], run: RunCommand.run),
@@ -58,6 +59,10 @@ struct Apsule {
             name: "types", usage: "[DIR]",
             summary: "Writes host.d.ts, app.schema.json and jsconfig.json for editors and compilers.",
             options: TypesCommand.options, words: [.folder], run: TypesCommand.run),
+        Command(
+            name: "docs", usage: "[FAMILY | FAMILY.OPERATION]",
+            summary: "Shows or writes the reference of operations and errors.",
+            options: DocsCommand.options, words: [.topic], run: DocsCommand.run),
         Command(
             name: "permissions",
             usage: "list | grant PROJECT PERMISSION | revoke PROJECT [PERMISSION] | explain OPERATION",

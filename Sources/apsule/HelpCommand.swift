@@ -8,9 +8,10 @@ enum HelpCommand {
         guard let topic = options.words.first else { return overview() }
         if let command = Apsule.commands.first(where: { $0.name == topic }) { return show(command) }
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
-        let descriptors = host.registry.snapshot.entries.compactMap(\.descriptor)
+        let descriptors = ProjectTypes.callable(host.registry.snapshot)
         let errors = ErrorCatalogue(descriptors: descriptors)
         if let error = errors[topic] { return show(error, json: options.isJSON) }
+        if DocsCommand.show(topic, descriptors, json: options.isJSON) { return .ok }
         let known =
             Apsule.commands.map(\.name) + errors.codes + descriptors.map(\.family)
             + descriptors.flatMap { $0.operations.map(\.fullName) }

@@ -8,6 +8,13 @@ enum Output {
     static let hasColour = isatty(1) == 1 && getenv("NO_COLOR") == nil
     static let errorsHaveColour = isatty(2) == 1 && getenv("NO_COLOR") == nil
 
+    /// Columns of the terminal; nil where there is none.
+    static var width: Int? {
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     static func line(_ text: String) { write(1, text + "\n") }
     static func error(_ text: String) { write(2, text + "\n") }
 

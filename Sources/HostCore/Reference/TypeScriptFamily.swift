@@ -13,8 +13,22 @@ struct TypeScriptFamily {
         text += "    interface Operations {\n"
         text += members(of: Group(descriptor.operations), indent: 3)
         text += "    }\n"
+        text += errorCodes
         for operation in descriptor.operations { text += types(of: operation) }
         return text + "  }\n"
+    }
+
+    /// What the family's own errors mean, for whoever compares codes.
+    private var errorCodes: String {
+        let codes = errors.codes.filter {
+            errors[$0]?.source == descriptor.family && errors[$0]?.operations.isEmpty == false
+        }
+        guard !codes.isEmpty else { return "" }
+        var text = "\n    /** The codes of this family's errors. */\n    type ErrorCode ="
+        for code in codes {
+            text += "\n" + Comment([errors[code]?.text.meaning ?? ""]).text(3) + "      | \(JSON.string(code).text)"
+        }
+        return text + ";\n"
     }
 
     /// Dotted names are objects in objects.
@@ -66,10 +80,11 @@ struct TypeScriptFamily {
         let handle = "\(prefix)Handle"
         let awaited = operation.final == nil ? handle : final(operation)
         var text = "\(comment)\(space)\(name)(\(parameters.plain)): Apsule.Stream<\(prefix)Event, \(awaited)>;\n"
+        let again = self.comment(operation, isComplete: false).text(indent)
         for list in parameters.withCallback {
             let callback =
                 "onEvent: (event: \(prefix)Event | Apsule.EndEvent<\(final(operation))> | Apsule.ErrorEvent) => void"
-            text += "\(comment)\(space)\(name)(\((list + [callback]).joined(separator: ", "))): Promise<\(handle)>;\n"
+            text += "\(again)\(space)\(name)(\((list + [callback]).joined(separator: ", "))): Promise<\(handle)>;\n"
         }
         return text
     }
@@ -142,16 +157,17 @@ struct TypeScriptFamily {
         }
     }
 
-    private func comment(_ operation: OperationDescriptor) -> Comment {
+    /// - Parameter isComplete: false where the same function has been explained above.
+    private func comment(_ operation: OperationDescriptor, isComplete: Bool = true) -> Comment {
         var comment = Comment([operation.summary])
         if let description = operation.json["description"]?.stringValue { comment.add(description) }
         comment.gap()
         comment.add(OperationFacts.line(operation))
-        if !operation.errors.isEmpty { comment.gap() }
-        for code in operation.errors {
-            let meaning = errors[code].map { ": \($0.text.meaning)" } ?? ""
-            comment.add("@throws {Apsule.HostError} \(code)\(meaning)")
-        }
+        guard isComplete, !operation.errors.isEmpty else { return comment }
+        comment.gap()
+        let prefix = descriptor.family + "."
+        let reasons = operation.errors.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : $0 }
+        comment.add("@throws {Apsule.HostError} \(prefix)\(reasons.joined(separator: ", "))")
         return comment
     }
 

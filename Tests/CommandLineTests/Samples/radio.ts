@@ -65,6 +65,10 @@ try {
     if (error instanceof HostError) console.log(error.code, error.details.fix);
 }
 
+const code: Apsule.Radio.ErrorCode = "radio.jammed";
+// @ts-expect-error: no such code
+const other: Apsule.Radio.ErrorCode = "radio.silent";
+
 // The runtime's own.
 const timer: number = setTimeout((word: string) => word.trim(), 5, "word");
 clearTimeout(timer);
@@ -80,4 +84,4 @@ console.table([{ a: 1 }]);
 console.log(atob(btoa("x")), performance.now(), require("./other.js"), __filename, __dirname, module.id);
 state = { devices: [] };
 actions = { refresh(payload) { return payload; } };
-void [tuned, bytes, stations, id, ended, stopped, text, query, copy];
+void [tuned, bytes, stations, id, ended, stopped, text, query, copy, code, other];
