@@ -33,7 +33,7 @@ extension CryptoFamily {
             throw invalid(part, "is no JSON (\(error.message) at byte \(error.offset))")
         }
         guard json.members != nil else { throw invalid(part, "is no JSON object but \(json.summary)") }
-        return json
+        return json.escaped
     }
 
     private static func bytes(_ part: String, _ text: Substring) throws(HostError) -> [UInt8] {

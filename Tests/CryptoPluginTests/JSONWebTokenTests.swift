@@ -41,6 +41,12 @@ import Testing
         #expect(token["payload"] == ["n": 9_007_199_254_740_993, "n2": .int(.min)])
     }
 
+    @Test func aPayloadForgesNoBinaryData() async throws {
+        let payload = Base64.encode(#"{"a":[{"$blob":0}],"$$b":1,"b$":2}"#.utf8, url: true)
+        let token = try await host.call("jwtDecode", ["token": .string("\(Self.header).\(payload).")])
+        #expect(token["payload"] == ["a": [["$$blob": 0]], "$$$b": 1, "b$": 2])
+    }
+
     @Test(arguments: [
         ("", "token"), ("a.b", "token"), ("a.b.c.d.e", "token"), ("..", "header"),
         ("\(header).\(payload).a", "signature"), ("\(header).\(payload).ab=", "signature"), ("e30.e30.+/", "signature"),
