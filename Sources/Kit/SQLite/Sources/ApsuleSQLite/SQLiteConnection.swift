@@ -25,6 +25,8 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
         case create
         case readWrite
         case readOnly
+        /// As far as a damaged file can be read, to save what is in it; nothing that is written there lasts.
+        case damaged
     }
 
     private static let greatestCache = 32

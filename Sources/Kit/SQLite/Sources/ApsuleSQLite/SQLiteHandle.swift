@@ -16,7 +16,7 @@ public struct SQLiteHandle: ~Copyable {
         let access =
             switch mode {
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-            case .readWrite: SQLITE_OPEN_READWRITE
+            case .readWrite, .damaged: SQLITE_OPEN_READWRITE
             case .readOnly: SQLITE_OPEN_READONLY
             }
         var opened: OpaquePointer?
@@ -40,6 +40,8 @@ public struct SQLiteHandle: ~Copyable {
     private static func setUp(
         _ database: OpaquePointer, _ mode: SQLiteConnection.Mode, busyTimeout: Int32, maximumBytes: Int64?
     ) -> Int32 {
+        // It makes SQLite overlook that a file is shorter than it says.
+        if mode == .damaged { return run("PRAGMA writable_schema = ON; PRAGMA trusted_schema = OFF", on: database) }
         let code = run(
             """
             PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON; PRAGMA schema_version;
