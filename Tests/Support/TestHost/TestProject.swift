@@ -8,11 +8,20 @@ public final class TestProject: Sendable {
     public let files: String
     /// The family's private folder.
     public let data: String
-    private let root: String
+    let root: String
+    private let isOwner: Bool
 
-    public init(id: String = "test.project") throws {
-        self.id = id
-        root = FileManager.default.temporaryDirectory.appending(path: "apsule-test-\(UUID().uuidString)").path
+    /// Makes folders of its own.
+    public convenience init(id: String = "test.project") throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "apsule-test-\(UUID().uuidString)")
+        try self.init(id: id, root: folder.path, isOwner: true)
+    }
+
+    /// Uses the folders of another process.
+    public convenience init(root: String) throws { try self.init(id: "test.project", root: root, isOwner: false) }
+
+    private init(id: String, root: String, isOwner: Bool) throws {
+        (self.id, self.root, self.isOwner) = (id, root, isOwner)
         files = root + "/files"
         data = root + "/data"
         for folder in [files, data] {
@@ -20,7 +29,7 @@ public final class TestProject: Sendable {
         }
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: root) }
+    deinit { if isOwner { try? FileManager.default.removeItem(atPath: root) } }
 
     /// Writes a file beneath the project's files.
     public func write(_ name: String, _ bytes: [UInt8]) throws {
