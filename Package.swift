@@ -13,6 +13,7 @@ let families: [Family] = [
     Family("Bluetooth", needs: .bluez, .glib, kit: dbus),
     Family("Crypto", needs: .openssl),
     Family("Device"),
+    Family("Storage", kit: sqlite),
     Family("Timer"),
 ]
 
@@ -63,6 +64,7 @@ let package = Package(
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
         .target(name: "TestPrograms", dependencies: ["HostCore", kit], path: "Tests/Support/TestPrograms"),
         .target(name: "TestHost", dependencies: [kit], path: "Tests/Support/TestHost"),
+        .executableTarget(name: "plugin-driver", dependencies: ["TestHost", kit], path: "Tests/Support/PluginDriver"),
     ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets),
     swiftLanguageModes: [.v6]
 )
