@@ -14,22 +14,20 @@ import TimerPlugin
         #expect(ContinuousClock.now - start >= .milliseconds(milliseconds))
     }
 
-    @Test func cancellingEndsItAtOnce() async throws {
-        let start = ContinuousClock.now
+    @Test func cancellingEndsIt() async throws {
         let sleep = host.start("sleep", ["ms": 2_147_483_647])
         try await Task.sleep(for: .milliseconds(20))
         sleep.cancel()
         #expect(await failure { try await sleep.answer() }?.code == "host.cancelled")
-        #expect(ContinuousClock.now - start < .seconds(5))
         #expect(host.violations.isEmpty)
     }
 
-    /// A thousand that wait take as long as one: none of them has a thread.
-    @Test func manyWaitAtOnce() async throws {
-        let start = ContinuousClock.now
-        let sleeps = (0..<1000).map { _ in host.start("sleep", ["ms": 100]) }
-        for sleep in sleeps { _ = try await sleep.answer() }
-        #expect(ContinuousClock.now - start < .seconds(5))
+    /// A thousand that wait leave room for one more: none of them has a thread.
+    @Test func waitingHoldsNoThread() async throws {
+        let sleeps = (0..<1000).map { _ in host.start("sleep", ["ms": 2_147_483_647]) }
+        #expect(try await host.call("sleep", ["ms": 1]) == .null)
+        for sleep in sleeps { sleep.cancel() }
+        for sleep in sleeps { #expect(await failure { try await sleep.answer() }?.code == "host.cancelled") }
     }
 
     @Test func closingEndsWhatRuns() async throws {
