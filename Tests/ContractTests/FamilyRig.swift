@@ -114,7 +114,7 @@ final class FixedAuthority: Authority, PermissionDesk {
         completion(.denied(HostError("permission.denied", "The test denies \(need.permission).")))
     }
 
-    func allows(_ question: Question) -> Bool { allows }
+    func allows(_ question: Question, once: Bool) -> Bool { allows }
     func note(_ question: Question, count: Int) {}
     func onRevoked(_ handler: @escaping @Sendable (Revocation) -> Void) {}
     func summary(_ completion: @escaping @Sendable ([(String, String)]) -> Void) { completion([]) }
