@@ -12,11 +12,10 @@ extension BluetoothFamily {
         _ = try await radio.adapter()
         if let connection = connections[id], let device = bluez.device(connection.path) { return device.json(id: id) }
         return try await connections.exclusively(id) { () async throws(HostError) in
-            let device = try await near(id) { (device) async throws(HostError) in try await self.link(device) }
-            let current = bluez.device(device.path) ?? device
-            connections.add(
-                .init(id: id, path: device.path, name: current.name, isOurs: !device.isConnected))
-            return current.json(id: id)
+            let (device, isOurs) = try await near(id) { (device) async throws(HostError) in try await self.link(device)
+            }
+            connections.add(.init(id: id, path: device.path, name: device.name, isOurs: isOurs))
+            return device.json(id: id)
         }
     }
 
@@ -36,6 +35,11 @@ extension BluetoothFamily {
         } catch {
             guard ["bluetooth.disconnected", "bluetooth.device_not_found"].contains(error.code) else { throw error }
         }
+        // BlueZ answers a moment before it shows that the link is down.
+        let stays = BluezErrors.make("in_progress", "The link is still there.")
+        _ = try? await bluez.wait(connection.path, within: .seconds(5), otherwise: stays) {
+            $0.isConnected ? nil : .success(())
+        }
         return ["connected": .bool(bluez.device(connection.path)?.isConnected ?? false)]
     }
 
@@ -48,15 +52,12 @@ extension BluetoothFamily {
 
     /// Runs `body` with a device, and once more with a scan running where BlueZ does not know it (any more): it forgets
     /// what it has not heard for 30 s.
-    ///
-    /// - Returns: the device as it was before.
-    func near(
-        _ id: String, _ body: (Device) async throws(HostError) -> Void
-    ) async throws(HostError) -> Device {
+    func near<R>(
+        _ id: String, _ body: (Device) async throws(HostError) -> R
+    ) async throws(HostError) -> R {
         if let device = device(id) {
             do throws(HostError) {
-                try await body(device)
-                return device
+                return try await body(device)
             } catch {
                 guard error.code == "bluetooth.device_not_found" else { throw error }
             }
@@ -70,12 +71,11 @@ extension BluetoothFamily {
         let membership = try await discovery.join(DiscoveryMachine.Filter()) { signal in
             if case .lost(let error) = signal { found.finish(.failure(error)) }
         }
-        let outcome: Result<Device, HostError>
+        let outcome: Result<R, HostError>
         do throws(HostError) {
             // Longer than BlueZ's pause between two rounds of a scan.
             let device = try await found.value(within: .seconds(20), otherwise: BluezErrors.deviceNotFound)
-            try await body(device)
-            outcome = .success(device)
+            outcome = .success(try await body(device))
         } catch {
             outcome = .failure(error)
         }
@@ -83,8 +83,23 @@ extension BluetoothFamily {
         return try outcome.get()
     }
 
-    /// Makes the link and waits for the services; without success nothing is left behind.
-    private func link(_ device: Device) async throws(HostError) {
+    /// Makes the link, or uses the one that is there, and waits for the services.
+    ///
+    /// What fails at once is tried once more: a request may collide with the end of an advertisement, and a link that
+    /// is there may be about to go. Without success nothing is left behind.
+    private func link(_ device: Device) async throws(HostError) -> (Device, isOurs: Bool) {
+        let start = ContinuousClock.now
+        do throws(HostError) {
+            return try await tryToLink(device)
+        } catch {
+            guard error.code == "bluetooth.connect_failed", ContinuousClock.now - start < .seconds(3),
+                let device = bluez.device(device.path)
+            else { throw error }
+            return try await tryToLink(device)
+        }
+    }
+
+    private func tryToLink(_ device: Device) async throws(HostError) -> (Device, isOurs: Bool) {
         do throws(HostError) {
             if !device.isConnected { try await request(device.path) }
             let unresolved = BluezErrors.make("services_unresolved", "The device did not tell its services in time.")
@@ -92,6 +107,7 @@ extension BluetoothFamily {
                 guard device.isConnected else { return .failure(BluezErrors.lostWhileConnecting) }
                 return device.areServicesResolved ? .success(()) : nil
             }
+            return (bluez.device(device.path) ?? device, !device.isConnected)
         } catch {
             if !device.isConnected { bluez.send(device.path, "org.bluez.Device1", "Disconnect") }
             throw error
@@ -99,7 +115,6 @@ extension BluetoothFamily {
     }
 
     private func request(_ path: String) async throws(HostError) {
-        let start = ContinuousClock.now
         do throws(HostError) {
             try await bluez.call(path, "org.bluez.Device1", "Connect", context: .device, timeout: .seconds(60))
         } catch {
@@ -110,9 +125,6 @@ extension BluetoothFamily {
                 try await bluez.wait(path, within: .seconds(30), otherwise: error) {
                     $0.isConnected ? .success(()) : nil
                 }
-            case "bluetooth.connect_failed" where ContinuousClock.now - start < .seconds(3):
-                // A request that collides with an advertisement's end fails at once; the next one mostly succeeds.
-                try await bluez.call(path, "org.bluez.Device1", "Connect", context: .device, timeout: .seconds(60))
             default: throw error
             }
         }

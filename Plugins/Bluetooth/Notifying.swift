@@ -39,7 +39,6 @@ extension BluezErrors {
         switch reason {
         case .requested: make("disconnected", "The connection was ended.")
         case .lost: make("disconnected", "The link to the device was lost.")
-        case .adapterOff: make("disconnected", "The adapter was switched off.")
         case .daemonStopped: make("disconnected", "The Bluetooth daemon stopped.")
         }
     }

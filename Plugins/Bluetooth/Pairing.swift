@@ -16,14 +16,16 @@ extension BluetoothFamily {
         let patience: Int = try call["answerWithinMs"] ?? 30_000
         _ = try await radio.adapter()
         if device(id)?.isPaired == true { return ["paired": true] }
-        let device = try await near(id) { (device) async throws(HostError) in
+        _ = try await near(id) { (device) async throws(HostError) in
+            // Pairing makes a link; one that this project did not ask for is not left behind, whatever came of it.
+            defer { if !device.isConnected { self.cut(device.path, unlessConnected: id) } }
             try await self.pairings.pair(device, id, capability, .milliseconds(patience), events)
         }
-        if connections[id] == nil, !device.isConnected, bluez.device(device.path)?.isConnected == true {
-            // Pairing made a link that this project did not ask for.
-            bluez.send(device.path, "org.bluez.Device1", "Disconnect")
-        }
         return ["paired": true]
+    }
+
+    private func cut(_ path: String, unlessConnected id: String) {
+        if connections[id] == nil { bluez.send(path, "org.bluez.Device1", "Disconnect") }
     }
 
     /// Answers the question of a pairing.

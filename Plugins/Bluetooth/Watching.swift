@@ -5,7 +5,7 @@ extension BluetoothFamily {
     /// Tells how the radio is, now and whenever that changes, and when this project's connections come and go.
     ///
     /// Events: `state` with what `authorization` answers; `connected {id, name?}`; `disconnected {id, name?, reason}`
-    /// with reason `requested`, `lost`, `adapterOff` or `daemonStopped`.
+    /// with reason `requested`, `lost` (also when the adapter goes: `state` follows) or `daemonStopped`.
     func watch(_ call: Call, _ events: EventStream) async throws -> JSON {
         do throws(HostError) {
             _ = try await bluez.connection()

@@ -14,7 +14,7 @@ final class Connections: Sendable {
         let isOurs: Bool
     }
 
-    enum Reason: String, Sendable { case requested, lost, adapterOff, daemonStopped }
+    enum Reason: String, Sendable { case requested, lost, daemonStopped }
 
     enum Event: Sendable {
         case connected(Connection)
@@ -64,9 +64,7 @@ final class Connections: Sendable {
     private func changed(_ change: Bluez.Change) {
         switch change {
         case .object(.device(let device, _)):
-            guard !device.isConnected else { return }
-            let isPowered = bluez.read { $0.adapters[device.adapterPath]?.isPowered } ?? false
-            remove(path: device.path, isPowered ? .lost : .adapterOff)
+            if !device.isConnected { remove(path: device.path, .lost) }
         case .object(.deviceRemoved(let device)): remove(path: device.path, .lost)
         case .daemon(isRunning: false):
             for path in connections.withLock({ $0.values.map(\.path) }) { remove(path: path, .daemonStopped) }
