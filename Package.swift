@@ -29,6 +29,14 @@ let present = families.filter(\.isBuildable)
 let core: [Library] = [.javascriptcore]
 let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
 
+/// Suites that need a guest with a real service, and say so where they do not run in it.
+let rigTests: [Target] =
+    present.contains { $0.folder == "Bluetooth" }
+    ? [
+        .testTarget(
+            name: "BluetoothRigTests", dependencies: [.target(name: "BluetoothPlugin"), "TestHost", "TestBus", kit])
+    ] : []
+
 let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
 
 let package = Package(
@@ -65,7 +73,7 @@ let package = Package(
         .target(name: "TestPrograms", dependencies: ["HostCore", kit], path: "Tests/Support/TestPrograms"),
         .target(name: "TestHost", dependencies: [kit], path: "Tests/Support/TestHost"),
         .executableTarget(name: "plugin-driver", dependencies: ["TestHost", kit], path: "Tests/Support/PluginDriver"),
-    ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets),
+    ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets) + rigTests,
     swiftLanguageModes: [.v6]
 )
 
