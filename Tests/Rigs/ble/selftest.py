@@ -43,10 +43,11 @@ ok("write refused by the peripheral", name == "org.bluez.Error.Failed" and "0x80
 name, text = refused(battery.WriteValue, [1], {})
 ok("write to a read-only characteristic", name in ("org.bluez.Error.NotSupported", "org.bluez.Error.NotPermitted"), text)
 
+# asked for by name: in BlueZ 5.66 a read that makes it pair is now and then never sent again after the pairing
 agent = Agent("NoInputNoOutput")
-error, value = later(characteristic("6b1f0003")[0].ReadValue, {})
-ok("read an encrypted characteristic (pairs, with an agent)", not error and bytes(value[0]) == b"\x2a", error or "")
-ok("paired", objects(DEVICE)[path]["Paired"])
+error, _ = later(heart_device.Pair)
+ok("pair, with an agent", not error and objects(DEVICE)[path]["Paired"], error or "")
+ok("read an encrypted characteristic", bytes(characteristic("6b1f0003")[0].ReadValue({})) == b"\x2a")
 
 tool("ble-peer", "disconnect", "Rig Heart")
 wait("link loss", lambda: not objects(DEVICE)[path]["Connected"])
