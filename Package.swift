@@ -71,7 +71,7 @@ let package = Package(
         .target(name: "TestBus", path: "Tests/Support/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
         .target(name: "TestPrograms", dependencies: ["HostCore", kit], path: "Tests/Support/TestPrograms"),
-        .target(name: "TestHost", dependencies: [kit], path: "Tests/Support/TestHost"),
+        .target(name: "TestHost", dependencies: ["HostCore", kit], path: "Tests/Support/TestHost"),
         .executableTarget(name: "plugin-driver", dependencies: ["TestHost", kit], path: "Tests/Support/PluginDriver"),
     ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets) + rigTests,
     swiftLanguageModes: [.v6]

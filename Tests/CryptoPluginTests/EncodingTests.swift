@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EncodingTests {
     let host: TestHost
-    init() throws { host = try TestHost(CryptoPlugin.entry) }
+    init() throws { host = try TestHost("crypto", CryptoPlugin.entry) }
 
     // MARK: Base64
 

@@ -7,7 +7,7 @@ import Testing
 /// FIPS 180-4's examples, and files.
 @Suite struct HashTests {
     let host: TestHost
-    init() throws { host = try TestHost(CryptoPlugin.entry) }
+    init() throws { host = try TestHost("crypto", CryptoPlugin.entry) }
 
     static let messages = [
         "abc", "", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",

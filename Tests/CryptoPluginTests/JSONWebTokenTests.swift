@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct JSONWebTokenTests {
     let host: TestHost
-    init() throws { host = try TestHost(CryptoPlugin.entry) }
+    init() throws { host = try TestHost("crypto", CryptoPlugin.entry) }
 
     static let header = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9"
     static let payload =

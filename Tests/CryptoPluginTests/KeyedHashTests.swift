@@ -6,7 +6,7 @@ import Testing
 /// RFC 4231 and RFC 2202.
 @Suite struct KeyedHashTests {
     let host: TestHost
-    init() throws { host = try TestHost(CryptoPlugin.entry) }
+    init() throws { host = try TestHost("crypto", CryptoPlugin.entry) }
 
     struct Vector: Sendable {
         let key: [UInt8]
@@ -82,7 +82,7 @@ import Testing
 
 @Suite struct RandomTests {
     let host: TestHost
-    init() throws { host = try TestHost(CryptoPlugin.entry) }
+    init() throws { host = try TestHost("crypto", CryptoPlugin.entry) }
 
     @Test func identifiersAreVersionFourAndDiffer() async throws {
         var seen: Set<String> = []

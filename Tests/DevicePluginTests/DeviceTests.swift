@@ -32,7 +32,7 @@ final class Machine {
 
 @Suite struct InfoTests {
     @Test func tellsOfThisMachine() async throws {
-        let host = try TestHost(DevicePlugin.entry)
+        let host = try TestHost("device", DevicePlugin.entry)
         let info = try await host.call("info")
         var names = utsname()
         uname(&names)
@@ -49,7 +49,7 @@ final class Machine {
 
     @Test func theIdentifierIsTheProjects() async throws {
         func identifier(_ project: TestProject) async throws -> String? {
-            try await TestHost(DevicePlugin.entry, project: project).call("info")["identifier"]?.stringValue
+            try await TestHost("device", DevicePlugin.entry, project: project).call("info")["identifier"]?.stringValue
         }
         let project = try TestProject()
         let first = try await identifier(project)
@@ -68,7 +68,8 @@ final class Machine {
         let identifiers = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<16 {
                 group.addTask {
-                    try await TestHost(DevicePlugin.entry, project: project).call("info")["identifier"]?.stringValue
+                    try await TestHost("device", DevicePlugin.entry, project: project).call("info")["identifier"]?
+                        .stringValue
                 }
             }
             return try await group.reduce(into: Set<String?>()) { $0.insert($1) }

@@ -10,7 +10,7 @@ import Testing
     var file: String { project.data + "/storage.db" }
     init() throws { project = try TestProject() }
 
-    private func host() throws -> TestHost { try TestHost(StoragePlugin.entry, project: project) }
+    private func host() throws -> TestHost { try TestHost("storage", StoragePlugin.entry, project: project) }
 
     private func fill(_ count: Int) async throws {
         let host = try host()

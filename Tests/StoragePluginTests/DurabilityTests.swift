@@ -28,7 +28,7 @@ import Testing
                 acknowledged += 1
             }
             process.kill()
-            let host = try TestHost(StoragePlugin.entry, project: project)
+            let host = try TestHost("storage", StoragePlugin.entry, project: project)
             for index in 0..<acknowledged {
                 #expect(try await host.call("get", ["key": .string("\(index)")]) == value(index))
             }
@@ -54,14 +54,14 @@ import Testing
         for process in processes {
             for _ in 0..<200 { #expect(try await process.next() == ["result": nil]) }
         }
-        let host = try TestHost(StoragePlugin.entry, project: project)
+        let host = try TestHost("storage", StoragePlugin.entry, project: project)
         #expect(try await host.call("list", ["limit": 1000])["keys"]?.arrayValue?.count == 201)
         #expect(try await host.call("get", ["key": "shared"]) == 99)
         #expect(try await processes[0].call("get", ["key": "1/99"]) == 99)
     }
 
     @Test func manyCallsAtOnceAreAllKept() async throws {
-        let host = try TestHost(StoragePlugin.entry, project: project)
+        let host = try TestHost("storage", StoragePlugin.entry, project: project)
         let calls = (0..<200).map { host.start("set", ["key": .string("\($0 % 150)"), "value": .int(Int64($0))]) }
         for call in calls { _ = try await call.answer() }
         #expect(try await host.call("list", ["limit": 1000])["keys"]?.arrayValue?.count == 150)
@@ -71,7 +71,7 @@ import Testing
     // MARK: No space
 
     @Test func theOwnersLimitIsKept() async throws {
-        let host = try TestHost(StoragePlugin.entry, project: project, settings: ["maximumBytes": 262_144])
+        let host = try TestHost("storage", StoragePlugin.entry, project: project, settings: ["maximumBytes": 262_144])
         let block = JSON.string(String(repeating: "x", count: 10_000))
         var kept = 0
         let error = await failure {

@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct EntryTests {
     let host: TestHost
-    init() throws { host = try TestHost(StoragePlugin.entry) }
+    init() throws { host = try TestHost("storage", StoragePlugin.entry) }
 
     private func reopened() throws -> TestHost {
         host.close()
-        return try TestHost(StoragePlugin.entry, project: host.project)
+        return try TestHost("storage", StoragePlugin.entry, project: host.project)
     }
 
     static let keys = [
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func projectsDoNotSeeEachOther() async throws {
-        let other = try TestHost(StoragePlugin.entry)
+        let other = try TestHost("storage", StoragePlugin.entry)
         try await host.call("set", ["key": "k", "value": 1])
         #expect(try await other.call("get", ["key": "k"]) == .null)
     }

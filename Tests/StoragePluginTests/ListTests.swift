@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ListTests {
     let host: TestHost
-    init() throws { host = try TestHost(StoragePlugin.entry) }
+    init() throws { host = try TestHost("storage", StoragePlugin.entry) }
 
     private func fill(_ keys: [String]) async throws {
         for key in keys { try await host.call("set", ["key": .string(key), "value": .string(key)]) }

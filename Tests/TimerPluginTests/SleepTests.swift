@@ -5,7 +5,7 @@ import TimerPlugin
 
 @Suite struct SleepTests {
     let host: TestHost
-    init() throws { host = try TestHost(TimerPlugin.entry) }
+    init() throws { host = try TestHost("timer", TimerPlugin.entry) }
 
     @Test(arguments: [0, 1, 20, 20.5])
     func neverReturnsEarly(_ milliseconds: Double) async throws {
@@ -31,7 +31,7 @@ import TimerPlugin
     }
 
     @Test func closingEndsWhatRuns() async throws {
-        let host = try TestHost(TimerPlugin.entry)
+        let host = try TestHost("timer", TimerPlugin.entry)
         let sleep = host.start("sleep", ["ms": 60_000])
         try await Task.sleep(for: .milliseconds(20))
         host.close()

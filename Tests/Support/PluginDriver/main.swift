@@ -25,7 +25,8 @@ guard let handle = dlopen(library, RTLD_NOW | RTLD_LOCAL) else {
 }
 guard let symbol = dlsym(handle, "apsule_plugin_\(family)") else { fail("no entry in \(library)") }
 typealias Entry = @convention(c) () -> UnsafePointer<apsule_plugin>?
-let host = try TestHost(unsafeBitCast(symbol, to: Entry.self), project: TestProject(root: CommandLine.arguments[2]))
+let host = try TestHost(
+    family, unsafeBitCast(symbol, to: Entry.self), project: TestProject(root: CommandLine.arguments[2]))
 
 while let line = readLine() {
     let request = try JSON(parsing: Array(line.utf8))

@@ -7,7 +7,7 @@ import Synchronization
 /// Drives a plugin through its ABI table, as the host does but for schema, gate and audit: what arrives here is what the
 /// plugin gets.
 ///
-///     let host = try TestHost(StoragePlugin.entry)
+///     let host = try TestHost("storage", StoragePlugin.entry)
 ///     try await host.call("set", ["key": "a", "value": 1])
 ///     #expect(try await host.call("get", ["key": "a"]) == 1)
 ///
@@ -16,18 +16,21 @@ public final class TestHost: Sendable {
     /// The two folders of one project, which several hosts may share.
     public let project: TestProject
     private let desk: TestDesk
+    private let contract: TestContract
     // nonisolated(unsafe): immutable, valid until deinit, and the plugin takes any thread.
     nonisolated(unsafe) private let plugin: UnsafePointer<apsule_plugin>
     nonisolated(unsafe) private let table: UnsafeMutablePointer<apsule_host>
     nonisolated(unsafe) private let instance: UnsafeMutableRawPointer
     private let isClosed = Atomic(false)
 
-    /// Opens an instance.
+    /// Opens an instance of a family whose manifest is in `Manifests`.
     ///
     /// - Throws: the error with which the plugin refused.
     public init(
-        _ entry: () -> UnsafePointer<apsule_plugin>?, project: TestProject? = nil, settings: JSON = .object([])
+        _ family: String, _ entry: () -> UnsafePointer<apsule_plugin>?, project: TestProject? = nil,
+        settings: JSON = .object([])
     ) throws {
+        contract = try TestContract(family)
         guard let plugin = entry() else { throw HostError("test.no_table", "The entry gave no table.") }
         let project = try project ?? TestProject()
         let desk = TestDesk(project)
@@ -87,7 +90,7 @@ public final class TestHost: Sendable {
 
     private func start(_ operation: String, _ arguments: JSON, _ blobs: [[UInt8]], isStream: Bool) -> TestCall {
         let id = desk.newCall(isStream: isStream)
-        let call = TestCall(id, desk, cancel: { self.plugin.pointee.cancel(self.instance, id) }) {
+        let call = TestCall(id, desk, contract, operation, cancel: { self.plugin.pointee.cancel(self.instance, id) }) {
             self.plugin.pointee.resume?(self.instance, id)
         }
         guard let index = operations.firstIndex(of: operation) else {
