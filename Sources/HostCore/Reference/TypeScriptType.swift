@@ -29,7 +29,8 @@ struct TypeScriptType {
         case "integer", "number": schema["format"] == "int64" ? "number | bigint" : "number"
         case "string": schema["contentEncoding"] != nil ? bytes : "string"
         case "array": array(schema, indent)
-        case "object": object(schema, indent)
+        // A result that is text in some encodings and bytes in another.
+        case "object": schema["x-bytes"] == true ? "Uint8Array" : object(schema, indent)
         default: type  // null, boolean
         }
     }
