@@ -43,7 +43,7 @@ struct Bluetooth {
     let host: TestHost
 
     init(settings: JSON = .object([]), project: TestProject? = nil) throws {
-        host = try TestHost(BluetoothPlugin.entry, project: project, settings: settings)
+        host = try TestHost("bluetooth", BluetoothPlugin.entry, project: project, settings: settings)
     }
 
     /// The id of a peripheral, found by scanning.
