@@ -55,6 +55,8 @@ public struct Script: Sendable {
     public var text: String
     /// For a bundle: maps its positions to the files it was made of.
     public var sourceMap: SourceMap?
+    /// What a bundle says before all else to hand its exports over.
+    var exports = ""
 
     public init(path: String, text: String, sourceMap: SourceMap? = nil) {
         (self.path, self.text, self.sourceMap) = (path, text, sourceMap)

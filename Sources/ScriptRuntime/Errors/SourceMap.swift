@@ -9,16 +9,18 @@ public struct SourceMap: Sendable {
     }
 
     private let sources: [String]
-    private let contents: [String?]
+    private var contents: [String?]
+    /// Characters that one file had before its own on its first line.
+    private var indents: [String: Int] = [:]
     /// The segments of each line of the bundle, by column.
     private let lines: [[Segment]]
 
     /// - Throws: `script.invalid_source_map`.
-    public init(_ json: JSON) throws(HostError) {
+    public init(_ json: JSON, path: (String) -> String = { $0 }) throws(HostError) {
         guard json["version"]?.intValue == 3, let mappings = json["mappings"]?.stringValue else {
             throw HostError("script.invalid_source_map", "The source map is not of version 3.")
         }
-        sources = (json["sources"]?.arrayValue ?? []).map { $0.stringValue ?? "" }
+        sources = (json["sources"]?.arrayValue ?? []).map { path($0.stringValue ?? "") }
         contents = (json["sourcesContent"]?.arrayValue ?? []).map(\.stringValue)
         lines = try Self.decode(mappings, sources: sources.count)
     }
@@ -36,7 +38,16 @@ public struct SourceMap: Sendable {
         guard low > 0 else { return nil }
         let segment = segments[low - 1]
         guard segment.source >= 0 else { return nil }
-        return (sources[Int(segment.source)], Int(segment.line) + 1, Int(segment.original) + 1)
+        let file = sources[Int(segment.source)]
+        let indent = segment.line == 0 ? indents[file] ?? 0 : 0
+        return (file, Int(segment.line) + 1, max(0, Int(segment.original) - indent) + 1)
+    }
+
+    /// Says what a file's text is without what was put before it on its first line.
+    mutating func replace(_ file: String, content: String, indent: Int) {
+        guard let index = sources.firstIndex(of: file), contents.indices.contains(index) else { return }
+        contents[index] = content
+        indents[file] = indent
     }
 
     /// The text of a file the bundle was made of.

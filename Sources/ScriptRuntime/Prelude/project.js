@@ -11,7 +11,12 @@ function runMain(main, path) {
         shared[mainPending] = 0;
     };
     const { exports, require } = mainModule;
-    main(exports, require, mainModule, path, folderOf(path), (read) => { capture = read; }).then(done, (error) => native.uncaught(error));
+    const meta = { url: `project:///${path}`, filename: path, dirname: folderOf(path), main: true };
+    const hand = (read, getters) => {
+        if (read !== null) capture = read;
+        if (getters !== undefined) Object.defineProperties(exports, Object.getOwnPropertyDescriptors(getters));
+    };
+    main(exports, require, mainModule, path, folderOf(path), hand, meta).then(done, (error) => native.uncaught(error));
 }
 
 function makeModule(path) {

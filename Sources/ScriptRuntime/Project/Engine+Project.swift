@@ -24,7 +24,7 @@ final class Completion: Sendable {
 
 extension Engine {
     func runMain(_ script: Script) {
-        let wrapper = Wrapper.main(script.text, isBundle: script.sourceMap != nil)
+        let wrapper = Wrapper.main(script)
         sources.add(script.path, text: script.text, indent: wrapper.indent, map: script.sourceMap, isMain: true)
         begin()
         var exception: JSValueRef?

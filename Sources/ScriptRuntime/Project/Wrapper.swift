@@ -6,14 +6,16 @@ struct Wrapper {
 
     private static let parameters = "exports, require, module, __filename, __dirname"
     /// `state` and `actions` as they are when asked for, however the script declares them.
-    private static let capture =
+    static let capture =
         "$$apsule(name => name === \"state\" ? typeof state === \"undefined\" ? undefined : state"
         + " : typeof actions === \"undefined\" ? undefined : actions);"
 
     /// The project's main script, which may await at top level.
-    static func main(_ source: String, isBundle: Bool) -> Wrapper {
-        let directive = isBundle || startsStrict(source) ? "\"use strict\";" : ""
-        return Wrapper("(async (\(parameters), $$apsule) => {\(directive){\(isBundle ? "" : capture)", source)
+    static func main(_ script: Script) -> Wrapper {
+        let isBundle = script.sourceMap != nil
+        let directive = isBundle || startsStrict(script.text) ? "\"use strict\";" : ""
+        let start = isBundle ? script.exports : capture
+        return Wrapper("(async (\(parameters), $$apsule, $$meta) => {\(directive){\(start)", script.text)
     }
 
     /// A file that is required.
@@ -24,9 +26,12 @@ struct Wrapper {
     /// The prefix opens a block of its own, so that a script may call its own things `module` or `exports`.
     private init(_ prefix: String, _ source: String) {
         indent = prefix.utf16.count
-        // The first line of a program that can be run by itself is no JavaScript.
-        let source = source.hasPrefix("#!") ? "//" + source.dropFirst(2) : source
-        text = "\(prefix)\(source)\n}})"
+        text = "\(prefix)\(Self.withoutShebang(source))\n}})"
+    }
+
+    /// The first line of a program that can be run by itself is no JavaScript: it becomes a comment.
+    static func withoutShebang(_ source: String) -> String {
+        source.hasPrefix("#!") ? "//" + source.dropFirst(2) : source
     }
 
     /// Whether the text begins with `"use strict"`, which what is put before it would undo.
