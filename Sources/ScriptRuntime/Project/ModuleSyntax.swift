@@ -57,7 +57,8 @@ struct ModuleSyntax {
     private mutating func note(_ byte: UInt8) { (before, word) = (byte, "") }
 
     private func isWordByte(_ byte: UInt8) -> Bool {
-        byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z") || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+        byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z")
+            || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
             || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
     }
 
@@ -73,15 +74,20 @@ struct ModuleSyntax {
         while next < bytes.count, bytes[next] <= 0x20 { next += 1 }
         let after = next < bytes.count ? bytes[next] : 0
         // Otherwise a property's name, a label or a method.
-        let isName = [UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ")")].contains(after)
-        return word == "import" ? !isName : !isName && after != UInt8(ascii: "(") && after != UInt8(ascii: ".") && after != 0
+        let isName = [UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ")")]
+            .contains(after)
+        return word == "import"
+            ? !isName : !isName && after != UInt8(ascii: "(") && after != UInt8(ascii: ".") && after != 0
     }
 
     private var beginsExpression: Bool {
         switch before {
-        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): false
+        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: "\""), UInt8(ascii: "'"),
+            UInt8(ascii: "`"):
+            false
         case UInt8(ascii: "a"):
-            ["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else", "await", "yield"].contains(word)
+            ["return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else", "await", "yield"]
+                .contains(word)
         default: true
         }
     }

@@ -23,11 +23,14 @@ public struct ScriptBundle: Sendable {
     /// What to say where esbuild is not installed.
     public var missing: HostError {
         HostError(
-            "script.bundler_missing", "\(path) is TypeScript or uses import; that needs esbuild, which is not installed.",
+            "script.bundler_missing",
+            "\(path) is TypeScript or uses import; that needs esbuild, which is not installed.",
             details: ["file": .string(path), "package": "esbuild", "fix": "apt-get install esbuild"])
     }
 
-    /// The folder to run in, relative to the project's: imports are found from there. Empty for the project's own.
+    /// The folder to run in, relative to the project's: imports are found from there.
+    ///
+    /// Empty for the project's own.
     public var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 
     /// Iife and cjs would refuse `await` at top level.
@@ -36,7 +39,8 @@ public struct ScriptBundle: Sendable {
         let ending = name.split(separator: ".").last.map { $0.lowercased() } ?? "js"
         let loader = ["mts": "ts", "cts": "ts", "mjs": "js", "cjs": "js"][ending] ?? ending
         return [
-            "--bundle", "--format=esm", "--platform=neutral", "--main-fields=module,main", "--target=esnext", "--charset=utf8",
+            "--bundle", "--format=esm", "--platform=neutral", "--main-fields=module,main", "--target=esnext",
+            "--charset=utf8",
             "--sourcemap=inline", "--sourcefile=\(name)", "--loader=\(loader)", "--define:import.meta=$$meta",
             "--log-level=error", "--log-limit=5", "--color=false",
         ]
@@ -67,7 +71,8 @@ public struct ScriptBundle: Sendable {
 
     /// Takes the export clause off, which a function cannot have, and gives it as getters.
     private static func split(_ text: String) -> (body: String, exports: String) {
-        guard let start = text.ranges(of: "export {").last, start.lowerBound == text.startIndex || text[text.index(before: start.lowerBound)] == "\n",
+        guard let start = text.ranges(of: "export {").last,
+            start.lowerBound == text.startIndex || text[text.index(before: start.lowerBound)] == "\n",
             let end = text[start.upperBound...].firstIndex(of: "}"),
             text[text.index(after: end)...].allSatisfy({ $0 == ";" || $0.isWhitespace })
         else { return (text, "") }
@@ -85,8 +90,11 @@ public struct ScriptBundle: Sendable {
     /// - Parameter readFile: a file of the project, for the lines around the place.
     public func failure(_ stderr: [UInt8], readFile: (String) -> String? = { _ in nil }) -> ScriptError {
         let lines = String(decoding: stderr, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard let first = lines.firstIndex(where: { $0.contains("[ERROR] ") }), let mark = lines[first].firstRange(of: "[ERROR] ")
-        else { return ScriptError(message: "esbuild failed: \(lines.first ?? "no message")", code: "script.bundle_failed") }
+        guard let first = lines.firstIndex(where: { $0.contains("[ERROR] ") }),
+            let mark = lines[first].firstRange(of: "[ERROR] ")
+        else {
+            return ScriptError(message: "esbuild failed: \(lines.first ?? "no message")", code: "script.bundle_failed")
+        }
         var error = ScriptError(message: String(lines[first][mark.upperBound...]), code: "script.bundle_failed")
         let place = lines[first...].dropFirst().prefix(3).lazy.compactMap { Self.place($0) }.first
         guard let place else { return error }
@@ -103,7 +111,8 @@ public struct ScriptBundle: Sendable {
     /// `    file:line:column:`, the column in bytes from 0.
     private static func place(_ line: Substring) -> (file: String, line: Int, column: Int)? {
         let parts = line.drop { $0 == " " }.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count >= 4, parts.last == "", let row = Int(parts[parts.count - 3]), let column = Int(parts[parts.count - 2])
+        guard parts.count >= 4, parts.last == "", let row = Int(parts[parts.count - 3]),
+            let column = Int(parts[parts.count - 2])
         else { return nil }
         return (parts.dropLast(3).joined(separator: ":"), row, column)
     }

@@ -1,0 +1,80 @@
+import ApsuleKit
+import HostCore
+import ScriptRuntime
+import Testing
+
+/// What the script finds of the web's interfaces.
+///
+/// A line is a check that must be true.
+@Suite struct WebTests {
+    private func check(_ checks: String) throws {
+        let lines = Project.output(
+            try FakePort(),
+            """
+            const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+            const name = (work) => { try { work(); return "none"; } catch (e) { return e.name; } };
+            const bytes = (...values) => new Uint8Array(values);
+            \(checks.split(separator: "\n").map { "if (!(\($0))) console.log(\(JSON.string(String($0)).text));" }.joined(separator: "\n"))
+            """)
+        #expect(lines.isEmpty, "these do not hold: \(lines.joined(separator: "\n"))")
+    }
+
+    @Test func textEncoding() throws {
+        try check(
+            #"""
+            same([...new TextEncoder().encode("aé€😀\0")], [97, 195, 169, 226, 130, 172, 240, 159, 152, 128, 0])
+            same([...new TextEncoder().encode("a\ud800b")], [97, 239, 191, 189, 98])
+            new TextEncoder().encode().length === 0 && new TextEncoder().encoding === "utf-8"
+            same(new TextEncoder().encodeInto("a€b", new Uint8Array(3)), { read: 1, written: 1 })
+            new TextDecoder().decode(new TextEncoder().encode("aé€😀\0b")) === "aé€😀\0b"
+            new TextDecoder().decode(bytes(0xff, 97, 0xe2, 0x82, 98)) === "\ufffda\ufffdb"
+            new TextDecoder().decode(bytes(0xf0, 0x9f, 0x98)) === "\ufffd" && new TextDecoder().decode(bytes(0xed, 0xa0, 0x80)) === "\ufffd\ufffd\ufffd"
+            new TextDecoder().decode(bytes(0xc0, 0xaf, 0xf5, 0x80)) === "\ufffd\ufffd\ufffd\ufffd"
+            name(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes(0xff))) === "TypeError"
+            new TextDecoder("UTF8", { fatal: true }).decode(bytes(0xc3, 0xa9)) === "é"
+            name(() => new TextDecoder("latin1")) === "RangeError"
+            new TextDecoder().decode(bytes(0xef, 0xbb, 0xbf, 97)) === "a"
+            new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes(0xef, 0xbb, 0xbf, 97)) === "\ufeffa"
+            new TextDecoder().decode() === "" && new TextDecoder().decode(new ArrayBuffer(0)) === ""
+            new TextDecoder().decode(bytes(1, 97, 98, 1).subarray(1, 3)) === "ab" && new TextDecoder().decode(new DataView(bytes(97).buffer)) === "a"
+            (() => { const d = new TextDecoder(); let s = ""; for (const b of new TextEncoder().encode("a€😀é")) s += d.decode(bytes(b), { stream: true }); return s + d.decode() === "a€😀é"; })()
+            (() => { const d = new TextDecoder(); return d.decode(bytes(0xe2, 0x82), { stream: true }) === "" && d.decode() === "\ufffd"; })()
+            (() => { const d = new TextDecoder("utf-8", { fatal: true }); d.decode(bytes(0xe2), { stream: true }); return name(() => d.decode()) === "TypeError" && d.decode(bytes(97)) === "a"; })()
+            (() => { const d = new TextDecoder(); return d.decode(bytes(0xe2, 0x28), { stream: true }) + d.decode() === "\ufffd("; })()
+            (() => { const d = new TextDecoder(); return d.decode(bytes(0xef, 0xbb), { stream: true }) + d.decode(bytes(0xbf, 97), { stream: true }) + d.decode() === "a"; })()
+            btoa("hello") === "aGVsbG8=" && btoa("\xff\0") === "/wA=" && btoa("") === "" && name(() => btoa("€")) === "InvalidCharacterError"
+            atob("aGVsbG8=") === "hello" && atob(" aGVs\nbG8 ") === "hello" && atob("") === "" && atob("/wA=") === "\xff\0"
+            ["a", "a===", "aGVsbG8==", "a-b_", "=", "ab=c"].every((text) => name(() => atob(text)) === "InvalidCharacterError")
+            atob("YQ") === "a" && atob("YR==") === "a"
+            """#)
+    }
+
+    @Test func structuredClones() throws {
+        try check(
+            """
+            same(structuredClone({ a: [1, { b: null }], u: undefined }), { a: [1, { b: null }] })
+            (() => { const a = { list: [] }; a.list.push(a); const b = structuredClone(a); return b !== a && b.list[0] === b; })()
+            structuredClone(new Date(5)).getTime() === 5 && structuredClone(/x/gi).flags === "gi"
+            structuredClone(new Map([[{ k: 1 }, new Set([1])]])).size === 1 && [...structuredClone(new Set([1, 2]))].length === 2
+            (() => { const b = new ArrayBuffer(8), v = structuredClone({ x: new Uint8Array(b, 2, 3), y: new DataView(b) }); return v.x.buffer === v.y.buffer && v.x.byteOffset === 2 && v.x.length === 3 && v.x.buffer !== b; })()
+            structuredClone(10n ** 30n) === 10n ** 30n && Object.is(structuredClone(-0), -0)
+            structuredClone(new RangeError("r")) instanceof RangeError && structuredClone(new Error("e", { cause: { n: 1 } })).cause.n === 1
+            [() => 1, Symbol("s"), { f() {} }, new WeakMap(), Promise.resolve()].every((value) => name(() => structuredClone(value)) === "DataCloneError")
+            (() => { const b = new ArrayBuffer(4), c = structuredClone({ b }, { transfer: [b] }); return b.detached && c.b.byteLength === 4; })()
+            Object.hasOwn(structuredClone(JSON.parse('{"__proto__":1}')), "__proto__")
+            typeof structuredClone(Object("s")) === "object" && !("x" in structuredClone(new (class { get x() { return 1; } })()))
+            (() => { const a = structuredClone([1, , 3]); return a.length === 3 && !(1 in a); })()
+            """)
+    }
+
+    @Test func clocks() throws {
+        try check(
+            """
+            (() => { const a = performance.now(), b = performance.now(); return a >= 0 && b >= a && a < 60000; })()
+            Math.abs(performance.timeOrigin + performance.now() - Date.now()) < 1000
+            typeof process === "undefined" && typeof window === "undefined" && typeof globalThis.native === "undefined"
+            Object.getOwnPropertyDescriptor(globalThis, "setTimeout").enumerable === false
+            name(() => { "use strict"; host = 1; }) === "TypeError"
+            """)
+    }
+}
