@@ -71,9 +71,9 @@ struct CallContractTests {
         defer { served.provider.close() }
         // One that answers from inside cancel, one that does not care, one that is still inside invoke.
         let waiting = served.start("wait")
-        let late = served.start("late", ["ms": 200])
+        let late = served.start("late", ["ms": 2_000])
         let blocked = served.start("block", ["ms": 60_000])
-        try await Task.sleep(for: .milliseconds(100))
+        while try await served.call("counters")["running"] != 3 { try await Task.sleep(for: .milliseconds(5)) }
         for call in [waiting, late, blocked] { call.cancel() }
         #expect(try await waiting.done().said == [.fail("host.cancelled")])
         #expect(try await late.done().said == [.reply(["late": true])])

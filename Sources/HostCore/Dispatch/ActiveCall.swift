@@ -32,6 +32,8 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
     struct State {
         var phase = Phase.starting
         var family: OpenFamily?
+        /// The provider's `invoke` has not returned yet.
+        var isInvoking = false
         var deadline: Int64 = .max
         var queue: EventQueue
         /// What the receiver gets after the last event.
@@ -45,6 +47,9 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
         var isOnce = false
         /// What the gate said about scope values of this call; a revocation ends the call, and its memory with it.
         var scopes: [String: Bool] = [:]
+
+        /// The family to which a call belongs that nobody waits for any more.
+        var cancelled: OpenFamily? { phase == .abandoned || cancelReason != nil && phase == .open ? family : nil }
 
         /// Whether the observer is to be told now that there is something to take.
         mutating func tells() -> Bool {
@@ -80,7 +85,7 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
     func begin(_ family: OpenFamily) -> Bool {
         state.withLock { state in
             guard state.phase == .starting else { return false }
-            (state.phase, state.family) = (.running, family)
+            (state.phase, state.family, state.isInvoking) = (.running, family, true)
             return true
         }
     }
@@ -89,8 +94,11 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
     ///
     /// A cancel that came while it did may have come before it knew of the call.
     func invoked() {
-        let (isCancelled, family) = state.withLock { ($0.phase == .abandoned || $0.cancelReason != nil, $0.family) }
-        if isCancelled { cancelProvider(family) }
+        let cancelled = state.withLock { state in
+            state.isInvoking = false
+            return state.cancelled
+        }
+        cancelProvider(cancelled)
     }
 
     /// Ends a call that no provider has seen: denied, or its family cannot be opened.
@@ -98,11 +106,14 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
 
     /// Ends a call that is late, or a cancelled one whose provider never answered.
     func expire(now: Int64) {
-        let phase = state.withLock { state -> Phase? in
-            guard state.deadline <= now else { return nil }
+        let (phase, cancelled) = state.withLock { state -> (Phase?, OpenFamily?) in
+            // A plugin that blocks inside invoke may have been cancelled a moment before it took note of the call.
+            let cancelled = state.isInvoking ? state.cancelled : nil
+            guard state.deadline <= now else { return (nil, cancelled) }
             state.deadline = .max
-            return state.phase
+            return (state.phase, cancelled)
         }
+        cancelProvider(cancelled)
         switch phase {
         case .starting, .running:
             giveUp(

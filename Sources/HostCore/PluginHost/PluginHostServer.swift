@@ -9,7 +9,7 @@ public final class PluginHostServer: Sendable {
     /// Asks whether the family can work here, without an instance.
     public typealias Probe = @Sendable (_ completion: @escaping @Sendable (JSON) -> Void) -> Void
 
-    private typealias Job = PluginHostWorkers.Job
+    private typealias Work = PluginHostWorkers.Work
 
     private static let patienceMs = 5_000
     private let family: String
@@ -18,6 +18,8 @@ public final class PluginHostServer: Sendable {
     private let probe: Probe
     private let questions: HostQuestions
     private let state = Mutex(State())
+    /// Cancelled calls whose `invoke` has not returned.
+    private let insisting = Mutex<Set<UInt64>>([])
 
     private struct State {
         var provider: (any Provider)?
@@ -51,34 +53,69 @@ public final class PluginHostServer: Sendable {
         try result.get()
     }
 
-    private func handle(_ frame: Frame) -> Job? {
+    /// Takes note of a frame, on the one thread whose turn it is.
+    private func handle(_ frame: Frame) -> Work {
         do throws(HostError) {
             return try handle(PluginRequest(frame))
         } catch {
             // The host is this program, too: what it sends is right, or nothing it sends can be trusted.
             channel.close()
-            return nil
+            return .none
         }
     }
 
-    private func handle(_ request: PluginRequest) -> Job? {
+    private func handle(_ request: PluginRequest) -> Work {
         switch request {
-        case .open(let project): return { [self] in openInstance(project) }
-        case .probe: return { [self] in probe { [self] in send(.probed($0)) } }
+        case .open(let project): return .job { [self] in openInstance(project) }
+        case .probe: return .job { [self] in probe { [self] in send(.probed($0)) } }
         case .invoke(let call, let operation, let isStream, let arguments):
             return invoke(call, operation, isStream, arguments)
         case .cancel(let call):
-            let (provider, served) = state.withLock { ($0.provider, $0.calls[call]) }
-            served?.isCancelled.store(true, ordering: .sequentiallyConsistent)
-            if served != nil { provider?.cancel(call) }
+            guard let (provider, served) = find(call) else { return .none }
+            served.isCancelled.store(true, ordering: .sequentiallyConsistent)
+            return .urgent { [self] in
+                provider.cancel(call)
+                insist(call)
+            }
         case .grant(let call, let events, let bytes):
-            let (provider, served) = state.withLock { ($0.provider, $0.calls[call]) }
-            for _ in 0..<(served?.grant(events: events, bytes: bytes) ?? 0) { provider?.resume(call) }
-        case .stop(let call): state.withLock { $0.calls[call] }?.stop()
+            guard let (provider, served) = find(call) else { return .none }
+            let resumes = served.grant(events: events, bytes: bytes)
+            if resumes == 0 { return .none }
+            return .urgent { for _ in 0..<resumes { provider.resume(call) } }
+        case .stop(let call): find(call)?.1.stop()
         case .answer(let question, let result, let file): questions.answer(question, result, file)
         case .close: channel.close()
         }
-        return nil
+        return .none
+    }
+
+    /// Cancels again while `invoke` runs: a plugin that blocks there may have been cancelled a moment before it took note
+    /// of the call.
+    private func insist(_ call: UInt64) {
+        guard let (_, served) = find(call), !served.isTaken.load(ordering: .sequentiallyConsistent) else { return }
+        let isFirst = insisting.withLock { calls in
+            defer { calls.insert(call) }
+            return calls.isEmpty
+        }
+        guard isFirst else { return }
+        Thread.start(name: "apsule.insist") { [self] in
+            while true {
+                usleep(20_000)
+                let calls = insisting.withLock { calls in
+                    calls = calls.filter { find($0)?.1.isTaken.load(ordering: .sequentiallyConsistent) == false }
+                    return calls
+                }
+                if calls.isEmpty { return }
+                for call in calls { find(call)?.0.cancel(call) }
+            }
+        }
+    }
+
+    private func find(_ call: UInt64) -> (any Provider, ServedCall)? {
+        state.withLock { state in
+            guard let provider = state.provider, let call = state.calls[call] else { return nil }
+            return (provider, call)
+        }
     }
 
     private func openInstance(_ project: JSON) {
@@ -92,7 +129,7 @@ public final class PluginHostServer: Sendable {
         }
     }
 
-    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> Job? {
+    private func invoke(_ id: UInt64, _ operation: Int, _ isStream: Bool, _ arguments: Payload) -> Work {
         let call = ServedCall(id, isStream: isStream, channel: channel, questions: questions) { [weak self] in
             self?.state.withLock { _ = $0.calls.removeValue(forKey: id) }
         }
@@ -103,13 +140,14 @@ public final class PluginHostServer: Sendable {
             return provider
         }
         guard let provider else {
-            call.fail(HostError("plugin.failed", "The \(family) plugin has no operation \(operation) to run now."))
-            return nil
+            let error = HostError("plugin.failed", "The \(family) plugin has no operation \(operation) to run now.")
+            return .urgent { call.fail(error) }
         }
-        return {
+        return .job {
             // It may have waited for a thread until nobody wanted it any more.
             guard !call.isCancelled.load(ordering: .sequentiallyConsistent) else { return call.fail(.cancelled) }
             provider.invoke(operation, call: id, arguments: arguments, sink: call)
+            call.isTaken.store(true, ordering: .sequentiallyConsistent)
             // A cancel that came meanwhile may have come before the plugin knew of the call.
             if call.isCancelled.load(ordering: .sequentiallyConsistent) { provider.cancel(id) }
         }

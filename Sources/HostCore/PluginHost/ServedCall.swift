@@ -6,6 +6,8 @@ internal import Synchronization
 final class ServedCall: CallSink {
     let isStream: Bool
     let isCancelled = Atomic(false)
+    /// Whether the provider's `invoke` has returned.
+    let isTaken = Atomic(false)
     private let id: UInt64
     private let channel: FrameChannel
     private let questions: HostQuestions

@@ -11,7 +11,7 @@ public protocol Provider: AnyObject, Sendable {
     /// Runs an operation; its terminal goes to `sink`, perhaps before this returns.
     func invoke(_ operation: Int, call: UInt64, arguments: Payload, sink: any CallSink)
 
-    /// Nobody waits for this call any more. Comes again once `invoke` has returned, if it came before.
+    /// Nobody waits for this call any more. Comes again while `invoke` runs, and once it has returned.
     func cancel(_ call: UInt64)
 
     /// A stream that was told to hold may send again.
