@@ -41,7 +41,8 @@ enum RunCommand {
         let worker = try Worker(
             confinement: confinement, start: target.start(plugins: options.all("plugins")), files: passed,
             limits: target.limits, authority: authority,
-            pluginHosts: PluginHostLauncher(installation: host.installation, registry: host.registry),
+            pluginHosts: PluginHostLauncher(
+                installation: host.installation, registry: host.registry, files: files),
             hooks: Worker.Hooks(
                 console: { console.write($0, source: $1, $2) },
                 settled: { running.withLock { $0 }?.stop() },

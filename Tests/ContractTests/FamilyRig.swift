@@ -33,19 +33,18 @@ final class FamilyRig: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let authority = FixedAuthority(allows: allowing)
         let log = seen
+        let files = try ProjectFiles(data: folder, identity: ProjectIdentity(id: "contract", origin: "test"))
         let catalog = Catalog(registry: Self.registry) { descriptor, host throws(HostError) in
-            SpyProvider(try Self.open(descriptor, place, authority, host), log)
+            SpyProvider(try Self.open(descriptor, place, authority, host, files), log)
         }
-        let identity = ProjectIdentity(id: "contract", origin: "test")
-        dispatcher = Dispatcher(
-            catalog: catalog, gate: Gate(authority: authority),
-            files: try ProjectFiles(data: folder, identity: identity), console: console)
+        dispatcher = Dispatcher(catalog: catalog, gate: Gate(authority: authority), files: files, console: console)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private static func open(
-        _ descriptor: Descriptor, _ place: Place, _ authority: FixedAuthority, _ host: any ProviderHost
+        _ descriptor: Descriptor, _ place: Place, _ authority: FixedAuthority, _ host: any ProviderHost,
+        _ files: ProjectFiles
     ) throws(HostError) -> any Provider {
         let entry = registry.snapshot.entry(descriptor.family)
         if entry?.provider == "host" {
@@ -59,8 +58,9 @@ final class FamilyRig: Sendable {
         case .inProcess:
             return try PluginProvider(PluginLibrary(path: path, descriptor: descriptor), project: project, host: host)
         case .pluginHost:
+            let launcher = PluginHostLauncher(installation: Installation(), registry: registry, files: files)
             return RemoteProvider(descriptor, project: project, host: host) { () throws(HostError) in
-                try Served.start(path)
+                try launcher.start(descriptor.family)
             }
         }
     }

@@ -22,7 +22,9 @@ final class Served: Sendable {
     private let last = Atomic<UInt64>(1_000)
 
     init(_ place: Place, policy: RestartPolicy = RestartPolicy(), settings: JSON = .object([])) throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "apsule-contract-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "apsule-contract-\(UUID().uuidString)").path
+        self.folder = folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let host = RecordingHost(data: folder)
         self.host = host
@@ -37,19 +39,22 @@ final class Served: Sendable {
                 PluginLibrary(path: path, descriptor: descriptor), project: project, host: host)
         case .pluginHost:
             provider = RemoteProvider(descriptor, project: project, host: host, policy: policy) {
-                () throws(HostError) in try Self.start(path)
+                () throws(HostError) in try Self.start(path, descriptor, folder: folder)
             }
         }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Starts `apsule plugin-host` for a library.
-    static func start(_ path: String) throws(HostError) -> PluginHostConnection {
+    /// Starts `apsule plugin-host` for a library, confined as it always is.
+    static func start(
+        _ path: String, _ descriptor: Descriptor, folder: String?
+    ) throws(HostError) -> PluginHostConnection {
         let (mine, theirs) = try OwnedFile.socketPair()
-        let command = ChildCommand(
-            Workshop.build + "/apsule", ["plugin-host", path], descriptors: [3: theirs], inheritsOutput: true)
-        return PluginHostConnection(socket: mine, process: try ChildProcess.start(command))
+        let confinement = PluginHostConfinement(
+            installation: Installation(), library: path, descriptor: descriptor, folder: folder)
+        return PluginHostConnection(
+            socket: mine, process: try ChildProcess.start(confinement.command(socket: theirs)))
     }
 
     /// A call that was started.
@@ -58,11 +63,17 @@ final class Served: Sendable {
         let sink: RecordingSink
         let provider: any Provider
         fileprivate let cancelled = Flag()
+        fileprivate let taken = Flag()
 
-        /// As the dispatcher does it: now, and again once invoke has returned.
+        /// As the dispatcher does it: now, again while invoke runs, and once it has returned.
         func cancel() {
             cancelled.isSet.store(true, ordering: .sequentiallyConsistent)
-            provider.cancel(id)
+            HostCore.Thread.start(name: "cancel") { [self] in
+                repeat {
+                    provider.cancel(id)
+                    usleep(20_000)
+                } while !taken.isSet.load(ordering: .sequentiallyConsistent)
+            }
         }
         func resume() { provider.resume(id) }
 
@@ -97,6 +108,7 @@ final class Served: Sendable {
         let payload = Payload(arguments, blobs: blobs)
         HostCore.Thread.start(name: "invoke") { [provider] in
             provider.invoke(index, call: id, arguments: payload, sink: running.sink)
+            running.taken.isSet.store(true, ordering: .sequentiallyConsistent)
             if running.cancelled.isSet.load(ordering: .sequentiallyConsistent) { provider.cancel(id) }
         }
         return running

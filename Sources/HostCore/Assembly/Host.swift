@@ -53,7 +53,7 @@ public final class Host: Sendable {
     ) throws(HostError) -> Dispatcher {
         let sandbox: ProjectFiles
         if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
-        let launcher = PluginHostLauncher(installation: installation, registry: registry)
+        let launcher = PluginHostLauncher(installation: installation, registry: registry, files: sandbox)
         let link = authority as? WorkerLink
         let providers = ProviderFactory(
             registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings,

@@ -6,10 +6,12 @@ internal import Synchronization
 public final class PluginHostLauncher: Sendable {
     private let installation: Installation
     private let registry: Registry
+    private let files: ProjectFiles?
     private let children = Mutex<(running: [Int64: ChildProcess], last: Int64)>(([:], 0))
 
-    public init(installation: Installation, registry: Registry) {
-        (self.installation, self.registry) = (installation, registry)
+    /// - Parameter files: the project's sandbox, in which each family has its own folder.
+    public init(installation: Installation, registry: Registry, files: ProjectFiles?) {
+        (self.installation, self.registry, self.files) = (installation, registry, files)
     }
 
     public func start(_ family: String) throws(HostError) -> PluginHostConnection {
@@ -18,7 +20,9 @@ public final class PluginHostLauncher: Sendable {
     }
 
     /// Starts one for a worker, which names it by number from then on.
-    func startNumbered(_ family: String) throws(HostError) -> (socket: OwnedFile, number: Int64) {
+    func startNumbered(
+        _ family: String
+    ) throws(HostError) -> (socket: OwnedFile, number: Int64, child: ChildProcess) {
         let (socket, child) = try spawn(family)
         let number = children.withLock { children in
             children.last += 1
@@ -26,7 +30,7 @@ public final class PluginHostLauncher: Sendable {
             return children.last
         }
         child.onExit { [weak self] _ in self?.children.withLock { _ = $0.running.removeValue(forKey: number) } }
-        return (socket, number)
+        return (socket, number, child)
     }
 
     func kill(_ number: Int64) { children.withLock { $0.running[number] }?.kill() }
@@ -38,10 +42,10 @@ public final class PluginHostLauncher: Sendable {
             throw HostError("host.operation_unknown", "There is no plugin for \(family).")
         }
         let (mine, theirs) = try OwnedFile.socketPair()
-        let command = ChildCommand(
-            installation.folder + "/apsule", ["plugin-host", entry.path],
-            environment: ChildEnvironment(proxies: entry.descriptor?.permission == "network"), descriptors: [3: theirs],
-            inheritsOutput: true)
-        return (mine, try ChildProcess.start(command))
+        // Made here: the rules of the sandbox name folders that are there.
+        let folder = files.flatMap { $0.dataDirectory(family) < 0 ? nil : "\($0.path)/\(family)" }
+        let confinement = PluginHostConfinement(
+            installation: installation, library: entry.path, descriptor: entry.descriptor, folder: folder)
+        return (mine, try ChildProcess.start(confinement.command(socket: theirs)))
     }
 }

@@ -101,7 +101,9 @@ public final class Worker: Sendable {
             let allowed = Question(json: body).map { authority.allows($0, once: body["once"] == true) } ?? false
             channel.send(.answer, ["id": id, "allowed": .bool(allowed)])
         case .note:
-            if let question = Question(json: body) { authority.note(question, count: Int(body["count"]?.intValue ?? 1)) }
+            if let question = Question(json: body) {
+                authority.note(question, count: Int(body["count"]?.intValue ?? 1))
+            }
         case .console:
             let level = LogLevel(rawValue: Int32(truncatingIfNeeded: body["level"]?.intValue ?? 1)) ?? .info
             hooks.console(level, body["source"]?.stringValue ?? "", body["text"]?.stringValue ?? "")
@@ -119,8 +121,9 @@ public final class Worker: Sendable {
     private func pluginHost(_ id: JSON, _ body: JSON) {
         if let number = body["kill"]?.intValue { return pluginHosts.kill(number) }
         do throws(HostError) {
-            let (socket, number) = try pluginHosts.startNumbered(body["family"]?.stringValue ?? "")
+            let (socket, number, child) = try pluginHosts.startNumbered(body["family"]?.stringValue ?? "")
             channel.send(.answer, ["id": id, "process": .int(number)], files: [socket])
+            child.onExit { [channel] end in channel.send(.pluginHost, ["ended": .int(number), "how": end.json]) }
         } catch {
             channel.send(.answer, ["id": id, "error": error.json])
         }
@@ -128,7 +131,8 @@ public final class Worker: Sendable {
 
     private func desk(_ id: JSON, _ body: JSON) {
         let permission = body["permission"]?.stringValue ?? ""
-        let answer: @Sendable (String) -> Void = { [channel] in channel.send(.answer, ["id": id, "state": .string($0)]) }
+        let answer: @Sendable (String) -> Void = { [channel] in channel.send(.answer, ["id": id, "state": .string($0)])
+        }
         switch body["what"]?.stringValue {
         case "summary":
             authority.summary { [channel] states in

@@ -21,18 +21,6 @@ public struct WorkerConfinement: Sendable {
         usesProxies = families.contains { $0.permission == "network" }
     }
 
-    /// System files that libraries read; of /etc only what every user may read anyway.
-    private static let readable = [
-        "/usr", "/lib", "/lib64", "/bin", "/sys", "/etc/ld.so.cache", "/etc/localtime", "/etc/timezone", "/etc/os-release",
-        "/etc/machine-id", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/host.conf",
-        "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/passwd",
-        "/etc/group", "/etc/locale.alias", "/var/lib/dbus/machine-id", "/dev/random", "/dev/urandom", "/dev/zero",
-        // JavaScriptCore reads its own entry, and libdispatch ends the process when it cannot read /proc/<thread>/stat of
-        // its threads, whose names are not known beforehand. What others keep there (environ, mem, maps, descriptors) stays
-        // closed: Landlock lets no process look into one outside its own domain.
-        "/proc",
-    ]
-
     func command(control: OwnedFile) throws(HostError) -> ChildCommand {
         let program = installation.folder + "/apsule"
         let launcher = installation.folder + "/apsule-launch"
@@ -40,7 +28,7 @@ public struct WorkerConfinement: Sendable {
         func allow(_ option: String, _ paths: [String]) {
             for path in paths where access(path, F_OK) == 0 { arguments += [option, path] }
         }
-        allow("--ro", Self.readable + asked("read"))
+        allow("--ro", SystemFiles.readable + asked("read"))
         allow("--rx", [installation.folder] + LoadedLibraries.folders)
         allow("--ro", [project].compactMap { $0 })
         allow("--rw", [sandbox] + asked("write"))

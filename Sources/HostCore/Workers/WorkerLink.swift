@@ -10,6 +10,7 @@ public final class WorkerLink: Authority, PermissionDesk {
         var next: Int64 = 0
         var waiting: [Int64: @Sendable (JSON, [OwnedFile]) -> Void] = [:]
         var revoked: [@Sendable (Revocation) -> Void] = []
+        var pluginHosts: [Int64: ParentsProcess] = [:]
         var isClosed = false
     }
 
@@ -26,6 +27,10 @@ public final class WorkerLink: Authority, PermissionDesk {
             case .revoked:
                 guard let permission = message.body["permission"]?.stringValue else { continue }
                 for handler in state.withLock({ $0.revoked }) { handler(Revocation(permission: permission)) }
+            case .pluginHost:
+                guard let number = message.body["ended"]?.intValue else { continue }
+                let process = state.withLock { $0.pluginHosts.removeValue(forKey: number) }
+                process?.ended(ProcessEnd(json: message.body["how"] ?? .null))
             case .stop: return
             default: break
             }
@@ -60,13 +65,19 @@ public final class WorkerLink: Authority, PermissionDesk {
 
     /// Has the parent start the plugin-host of a family, whose memory this process must not see.
     func startPluginHost(_ family: String) throws(HostError) -> PluginHostConnection {
-        let answer = OneAnswer<(JSON, OwnedFile?)>()
-        ask(.pluginHost, ["family": .string(family)], withFiles: { answer.give(($0, $1.first)) })
-        let (body, socket) = answer.wait()
-        guard let socket, let id = body["process"]?.intValue else {
-            throw HostError(json: body["error"] ?? .null, fallback: "plugin.crashed")
-        }
-        return PluginHostConnection(socket: socket, process: ParentsProcess(id, channel))
+        let answer = OneAnswer<Result<PluginHostConnection, HostError>>()
+        ask(
+            .pluginHost, ["family": .string(family)],
+            withFiles: { [self] body, files in
+                guard let socket = files.first, let id = body["process"]?.intValue else {
+                    return answer.give(.failure(HostError(json: body["error"] ?? .null, fallback: "plugin.crashed")))
+                }
+                // Known before the next message is read, which may tell of its end.
+                let process = ParentsProcess(id, channel)
+                state.withLock { $0.pluginHosts[id] = process }
+                answer.give(.success(PluginHostConnection(socket: socket, process: process)))
+            })
+        return try answer.wait().get()
     }
 
     // MARK: - Authority
@@ -132,12 +143,44 @@ private final class OneAnswer<Value: Sendable>: Sendable {
     }
 }
 
-/// A plugin-host that the parent started and watches; its end is seen as the end of its socket.
+/// A plugin-host that the parent started and watches.
 private final class ParentsProcess: PluginHostProcess {
     private let id: Int64
     private let channel: ControlChannel
+    private let end = Mutex<ProcessEnd?>(nil)
+    private let hasEnded = Signal()
+
     init(_ id: Int64, _ channel: ControlChannel) { (self.id, self.channel) = (id, channel) }
 
-    func wait(milliseconds: Int) -> ProcessEnd? { nil }
+    func ended(_ end: ProcessEnd?) {
+        self.end.withLock { $0 = end }
+        hasEnded.post()
+    }
+
+    func wait(milliseconds: Int) -> ProcessEnd? {
+        if let end = end.withLock({ $0 }) { return end }
+        _ = hasEnded.wait(milliseconds: milliseconds)
+        return end.withLock { $0 }
+    }
+
     func kill() { channel.send(.pluginHost, ["kill": .int(id)]) }
+}
+
+extension ProcessEnd {
+    var json: JSON {
+        switch self {
+        case .exited(let code): ["exitStatus": .int(Int64(code))]
+        case .signalled(let signal): ["signal": .int(Int64(signal))]
+        }
+    }
+
+    init?(json: JSON) {
+        if let signal = json["signal"]?.intValue {
+            self = .signalled(Int32(truncatingIfNeeded: signal))
+        } else if let code = json["exitStatus"]?.intValue {
+            self = .exited(Int32(truncatingIfNeeded: code))
+        } else {
+            return nil
+        }
+    }
 }

@@ -82,6 +82,19 @@ struct LauncherTests {
         #expect(result["read /proc/meminfo"] == "EACCES")
     }
 
+    /// libdispatch needs /proc/<thread>/stat; what others keep there stays closed though the folder is open.
+    @Test(arguments: users)
+    func looksIntoNobodyWhereProcIsOpen(unprivileged: Bool) throws {
+        let result = try launch(
+            ["--ro", "/proc"],
+            ["parent", "-", "read", "/proc/1/environ", "read", "/proc/1/maps", "read", "/proc/1/stat"],
+            unprivileged: unprivileged)
+        #expect(["EACCES", "EPERM"].contains(result["parent -"]), "\(result.text)")
+        #expect(["EACCES", "EPERM"].contains(result["read /proc/1/environ"]))
+        #expect(["EACCES", "EPERM"].contains(result["read /proc/1/maps"]))
+        #expect(result["read /proc/1/stat"] == "ok")
+    }
+
     /// The kernel forgets cached folders of /proc and makes new ones, which the rule would not know.
     @Test func keepsItsOwnProcAlive() throws {
         let result = try launch([], ["descriptors", "-"])
