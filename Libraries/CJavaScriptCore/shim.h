@@ -29,12 +29,3 @@ extern void apsule_loop_free(void *loop) __asm__("g_main_context_unref");
 
 /* A GNU extension, which semaphore.h shows to GNU C only. */
 extern int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *deadline);
-
-/* Tells the processor that this thread only waits for another one. */
-static inline void apsule_relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}

@@ -17,4 +17,13 @@ void host_name_thread(const char *name);
 
 /* statfs(2): the file system's id; 0, or -errno. */
 int32_t host_file_system(const char *path, uint64_t *id);
+
+/* Tells the processor that this thread only waits for another to write. */
+static inline void host_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#endif
+}
 #endif

@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// The threads that plugins run on, so that one that blocks cannot stop the script or another plugin.
 ///
-/// Grows while every thread is busy, up to a limit; beyond it jobs wait. An idle thread looks for work for some
-/// microseconds before it sleeps, which saves the wake-up between two calls in a row.
+/// A job that waits wakes one thread, or starts one up to a limit, and that thread wakes the next once it has taken its
+/// job: jobs behind one that blocks find threads, while a hundred short ones do not wake a hundred. A thread without work
+/// looks for some for a moment before it sleeps, which saves the wake-up between two calls in a row.
 ///
 /// `@unchecked Sendable`: all state is behind the pthread mutex.
 public final class ThreadPool: @unchecked Sendable {
@@ -13,11 +14,14 @@ public final class ThreadPool: @unchecked Sendable {
     private var jobs: [@Sendable () -> Void] = []
     private var first = 0
     private var sleeping = 0
-    private var spinning = 0
     private var threads = 0
+    /// A thread has been woken or looks for work, and has not found any yet: it will take the next job.
+    private var isSearching = false
     private var isClosed = false
     private let limit: Int
     private let pending = Atomic<Int>(0)
+    private var spinning = Spinning()
+    private var lastSleep: Int64 = 0
 
     public init(limit: Int = 64) {
         self.limit = limit
@@ -29,13 +33,9 @@ public final class ThreadPool: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         jobs.append(job)
         pending.add(1, ordering: .releasing)
-        let waiting = jobs.count - first
-        let grow = waiting > sleeping + spinning && threads < limit
-        if grow { threads += 1 }
-        let signal = !grow && waiting > spinning && sleeping > 0
+        let helper = callHelper()
         pthread_mutex_unlock(mutex)
-        if grow { start() }
-        if signal { pthread_cond_signal(wake) }
+        bring(helper)
     }
 
     /// Lets idle threads end; jobs that wait are still run.
@@ -46,49 +46,94 @@ public final class ThreadPool: @unchecked Sendable {
         pthread_cond_broadcast(wake)
     }
 
-    private func start() {
-        Thread.start(name: "apsule.pool", stackSize: 1 << 20) { self.work() }
+    private enum Helper { case nobody, sleeper, newcomer }
+
+    /// Who is to come for the jobs that wait; called with the mutex held.
+    private func callHelper() -> Helper {
+        guard first < jobs.count, !isSearching else { return .nobody }
+        if sleeping == 0 {
+            guard threads < limit else { return .nobody }
+            threads += 1
+        }
+        isSearching = true
+        return sleeping > 0 ? .sleeper : .newcomer
+    }
+
+    private func bring(_ helper: Helper) {
+        switch helper {
+        case .nobody: break
+        case .sleeper: pthread_cond_signal(wake)
+        case .newcomer: Thread.start(name: "apsule.pool", stackSize: 1 << 20) { self.work() }
+        }
     }
 
     private func work() {
-        while let job = take() { job() }
+        var job = take(searching: true)
+        while let present = job {
+            present()
+            job = take(searching: false)
+        }
     }
 
-    private func take() -> (@Sendable () -> Void)? {
+    /// - Parameter searching: whether this thread is the one that `isSearching` speaks of.
+    private func take(searching: Bool) -> (@Sendable () -> Void)? {
+        var searching = searching
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
         while true {
-            if first < jobs.count {
-                let job = jobs[first]
-                first += 1
-                // Compact now and then instead of moving the array at each job.
-                if first == jobs.count || first > 1024 {
-                    jobs.removeSubrange(0..<first)
-                    first = 0
-                }
-                pending.subtract(1, ordering: .relaxed)
+            if let job = next() {
+                if searching { isSearching = false }
+                let helper = callHelper()
+                pthread_mutex_unlock(mutex)
+                bring(helper)
                 return job
             }
             if isClosed {
+                if searching { isSearching = false }
                 threads -= 1
+                pthread_mutex_unlock(mutex)
                 return nil
             }
             // One thread looks for work without sleeping; more would only take the processor from the script.
-            if spinning == 0 {
-                spinning = 1
-                pthread_mutex_unlock(mutex)
-                var turns = 0
-                while turns < 2_000, pending.load(ordering: .relaxed) == 0 {
-                    turns += 1
-                    if turns % 256 == 0 { sched_yield() }
-                }
-                pthread_mutex_lock(mutex)
-                spinning = 0
-                if first < jobs.count || isClosed { continue }
+            if searching || !isSearching {
+                (searching, isSearching) = (true, true)
+                if look() || isClosed { continue }
+                isSearching = false
             }
-            sleeping += 1
-            pthread_cond_wait(wake, mutex)
-            sleeping -= 1
+            sleep()
+            searching = true
         }
+    }
+
+    /// Looks for a job without the mutex, and has it again afterwards.
+    private func look() -> Bool {
+        guard spinning.isWorthwhile else { return false }
+        var spinning = spinning
+        pthread_mutex_unlock(mutex)
+        _ = spinning.look { pending.load(ordering: .relaxed) > 0 }
+        pthread_mutex_lock(mutex)
+        self.spinning = spinning
+        return first < jobs.count
+    }
+
+    private func sleep() {
+        lastSleep = Clock.nanoseconds
+        sleeping += 1
+        pthread_cond_wait(wake, mutex)
+        sleeping -= 1
+        // Whoever slept last: the others have been idle for long.
+        spinning.slept(Clock.nanoseconds - lastSleep)
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        guard first < jobs.count else { return nil }
+        let job = jobs[first]
+        first += 1
+        // Compact now and then instead of moving the array at each job.
+        if first == jobs.count || first > 1024 {
+            jobs.removeSubrange(0..<first)
+            first = 0
+        }
+        pending.subtract(1, ordering: .relaxed)
+        return job
     }
 }

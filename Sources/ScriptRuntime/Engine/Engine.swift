@@ -138,13 +138,9 @@ final class Engine {
     }
 
     private func wait() {
-        let now = nanoseconds()
         // Where answers have been coming at once, one more look is cheaper than sleeping.
-        if shared[.alive] > 0, spinning.isWorthwhile {
-            let hasItems = inbox.spin(for: spinning.time, from: now)
-            spinning.note(hasItems)
-            if hasItems { return }
-        }
+        if shared[.alive] > 0, spinning.isWorthwhile, spinning.look(for: { inbox.isReady }) { return }
+        let now = nanoseconds()
         var deadline: Int64?
         if wakeAt < .infinity { deadline = start + Int64(wakeAt * 1_000_000) }
         if shared[.engineWork] > 0 { deadline = min(deadline ?? .max, now + 1_000_000) }
@@ -153,7 +149,7 @@ final class Engine {
         } else {
             _ = inbox.wait(until: deadline)
         }
-        spinning.woke(after: nanoseconds() - now)
+        spinning.slept(nanoseconds() - now)
     }
 
     private func collect() {

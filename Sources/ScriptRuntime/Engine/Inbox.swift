@@ -1,5 +1,4 @@
 internal import ApsuleKit
-internal import CJavaScriptCore
 internal import HostCore
 internal import Synchronization
 
@@ -53,16 +52,8 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Looks for something to arrive for a moment, without giving the processor up: waking a thread costs more than that.
-    func spin(for time: Int64, from start: Int64) -> Bool {
-        repeat {
-            for _ in 0..<8 {
-                if hasItems.load(ordering: .acquiring) { return true }
-                apsule_relax()
-            }
-        } while nanoseconds() - start < time
-        return false
-    }
+    /// Whether something has arrived.
+    var isReady: Bool { hasItems.load(ordering: .acquiring) }
 
     /// Waits until something arrives; false at `deadline` (nanoseconds of the monotonic clock, nil: no end).
     func wait(until deadline: Int64?) -> Bool {
