@@ -10,18 +10,19 @@ class Instance: @unchecked Sendable {
     func close() {}
 }
 
+/// Not inside the generic class, where each use would look its type up at run time.
+private struct Running {
+    let call: Call
+    var task: Task<Void, Never>?
+    var events: EventStream?
+}
+
 final class FamilyInstance<F: Family>: Instance, @unchecked Sendable {
     // @unchecked: all state is immutable or behind the Mutex.
     private let family: F
     private let link: HostLink
     private let operations: [Operation<F>]
     private let running = Mutex<[apsule_call: Running]>([:])
-
-    private struct Running {
-        let call: Call
-        var task: Task<Void, Never>?
-        var events: EventStream?
-    }
 
     init(_ family: F, operations: [Operation<F>], link: HostLink) {
         self.family = family
@@ -35,11 +36,13 @@ final class FamilyInstance<F: Family>: Instance, @unchecked Sendable {
         switch operation.body {
         case .call(let body):
             running.withLock { $0[id] = Running(call: call) }
-            let answer = Result { try body(family, call) }
-            finish(id)
-            switch answer {
-            case .success(let message): link.reply(id, message)
-            case .failure(let error): link.fail(id, hostError(error))
+            do {
+                let message = try body(family, call)
+                finish(id)
+                link.reply(id, message)
+            } catch {
+                finish(id)
+                link.fail(id, hostError(error))
             }
         case .task(let body):
             start(call) { [family, link] in
