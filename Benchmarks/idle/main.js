@@ -1,0 +1,2 @@
+console.log((await host.device.info()).systemName);
+setTimeout(() => {}, 10_000);
