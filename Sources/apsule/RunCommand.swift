@@ -38,6 +38,8 @@ enum RunCommand {
         let ended = Semaphore()
         let end = Mutex<Worker.End?>(nil)
         let running = Mutex<Worker?>(nil)
+        // Before the worker starts, so that no Ctrl-C is lost; one that comes too early is seen below.
+        Interrupt.onInterrupt({ running.withLock { $0 }?.stop() }, second: { running.withLock { $0 }?.kill() })
         let worker = try Worker(
             confinement: confinement, start: target.start(plugins: options.all("plugins")), files: passed,
             limits: target.limits, authority: authority,
@@ -51,7 +53,7 @@ enum RunCommand {
                     ended.signal()
                 }))
         running.withLock { $0 = worker }
-        Interrupt.onInterrupt({ worker.stop() }, second: { worker.kill() })
+        if Interrupt.wasInterrupted { worker.stop() }
         ended.wait()
         switch end.withLock({ $0 }) {
         case .failed(let error):

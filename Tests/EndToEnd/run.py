@@ -170,7 +170,7 @@ def a_worker_has_no_powers_and_a_clean_environment():
             names = {entry.split("=")[0] for entry in f.read().split("\0") if entry}
         check(not names & {"JSC_useJIT", "SECRET", "GIO_MODULE_DIR", "SSLKEYLOGFILE", "LD_PRELOAD"}, names)
         with open(f"/proc/{worker}/status") as f:
-            status = dict(line.strip().split(":\t", 1) for line in f if ":\t" in line)
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
         check(int(status["CapEff"], 16) == 0 and int(status["CapBnd"], 16) == 0 and status["NoNewPrivs"] == "1", status)
     finally:
         p.send_signal(signal.SIGINT)
