@@ -12,6 +12,7 @@ enum CallCommand {
     ]
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        Interrupt.hold()
         let options = try Options(arguments, Self.options)
         let operation = try options.word(0, "FAMILY.OPERATION")
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))

@@ -11,6 +11,7 @@ enum RunCommand {
     ]
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
+        Interrupt.hold()
         let options = try Options(arguments, Self.options)
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))

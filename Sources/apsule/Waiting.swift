@@ -26,15 +26,25 @@ enum Interrupt {
 
     static var wasInterrupted: Bool { count.load(ordering: .relaxed) > 0 }
 
-    /// Runs `handler` on a thread of its own at the first SIGINT or SIGTERM, and `second` before the second one ends
-    /// the process.
-    static func onInterrupt(_ handler: @escaping @Sendable () -> Void, second: @escaping @Sendable () -> Void = {}) {
+    private static var signals: sigset_t {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGINT)
         sigaddset(&signals, SIGTERM)
+        return signals
+    }
+
+    /// Keeps signals until `onInterrupt`. To be called before any thread starts: one that does not block them would take
+    /// them, and end the process.
+    static func hold() {
+        var signals = signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        HostCore.Thread.start(name: "apsule.signals") { [signals] in
+    }
+
+    /// Runs `handler` on a thread of its own at the first SIGINT or SIGTERM, and `second` before the second one ends
+    /// the process.
+    static func onInterrupt(_ handler: @escaping @Sendable () -> Void, second: @escaping @Sendable () -> Void = {}) {
+        HostCore.Thread.start(name: "apsule.signals") {
             var signals = signals
             while true {
                 var number: Int32 = 0

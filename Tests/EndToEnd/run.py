@@ -72,7 +72,7 @@ def once_and_run_do_not_last():
 def what_was_typed_before_the_question_is_no_answer():
     folder = project("ahead", SAVE, {"storage": True})
     r = at_terminal("run", folder, ahead="a\na\na\n", answers=[(QUESTION, "n\n")])
-    check(r.code == 1 and "saved" not in r.out, r)
+    check(r.code == 1 and "saved 1" not in r.out, r)
 
 
 @test
