@@ -35,7 +35,16 @@ enum RunCommand {
             .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
         let confinement = WorkerConfinement(
             installation: host.installation, project: target.folder, sandbox: files.path, families: declared)
-        let passed = [try files.share(), try target.openFolder()]
+        var passed = [try files.share(), try target.openFolder()]
+        do {
+            let bundle = try BundledEntry.make(target.entry, folder: target.folder, installation: host.installation)
+            if let bundle { passed.append(bundle) }
+        } catch let error as ScriptError {
+            console.failure(error.json)
+            return .failed
+        } catch {
+            throw error as? HostError ?? HostError("host.failed", "\(error)")
+        }
         let ended = Semaphore()
         let end = Mutex<Worker.End?>(nil)
         let running = Mutex<Worker?>(nil)

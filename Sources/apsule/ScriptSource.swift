@@ -25,6 +25,7 @@ enum ScriptSource {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HostError("script.not_utf8", "\(entry) is not UTF-8.", details: ["path": .string(entry)])
         }
+        if let bundle { return try BundledEntry.read(bundle, entry: entry, source: text) }
         return Script(path: entry, text: text)
     }
 }

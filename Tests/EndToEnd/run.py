@@ -232,6 +232,25 @@ def plugin_folders_are_listed_whatever_lies_in_them():
 
 
 @test
+def typescript_and_imports_run_with_their_own_lines():
+    folder = project("typed", "", entry="main.ts")
+    with open(f"{folder}/lib.ts", "w") as f:
+        f.write('export interface Point { x: number }\nexport function x(p: Point): number {\n  if (p.x < 0) throw new RangeError("left");\n  return p.x;\n}\n')
+    with open(f"{folder}/main.ts", "w") as f:
+        f.write('import { x, type Point } from "./lib";\nconst p: Point = { x: 4 };\nconsole.log("x is", x(p));\nx({ x: -1 });\n')
+    r = apsule("run", folder)
+    check("x is 4" in r.out and r.code == 1 and "left" in r.err and "lib.ts:3" in r.err and "> 3 |" in r.err, r)
+    with open(f"{folder}/main.ts", "w") as f:
+        f.write('const a: number = 1;\nimport "./nowhere";\n')
+    r = apsule("run", folder)
+    check(r.code == 1 and "main.ts:2" in r.err and "nowhere" in r.err, r)
+    with open(f"{folder}/main.ts", "w") as f:
+        f.write('import text from "/etc/passwd";\nconsole.log(text);\n')
+    r = apsule("run", folder)
+    check(r.code == 1 and "root:" not in r.out + r.err, r)
+
+
+@test
 def a_broken_manifest_is_one_error_with_file_and_line():
     folder = project("broken", "")
     with open(f"{folder}/app.json", "w") as f:

@@ -24,6 +24,11 @@ public enum FileReader {
         return try read(file, path, limit: limit)
     }
 
+    /// Reads an open file from its start.
+    public static func read(_ file: OwnedFile, _ name: String, limit: Int = 64 << 20) throws(HostError) -> [UInt8] {
+        try read(file.raw, name, limit: limit)
+    }
+
     static func read(_ file: Int32, _ path: String, limit: Int) throws(HostError) -> [UInt8] {
         var info = stat()
         guard fstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {

@@ -1,0 +1,32 @@
+import ApsuleKit
+import Glibc
+import HostCore
+import ScriptRuntime
+
+/// The entry of a project that needs bundling: made by the parent, read by the worker.
+enum BundledEntry {
+    /// What the bundler made of the entry; nil where it runs as it is.
+    ///
+    /// - Throws: `script.bundler_missing`, or the `ScriptError` that esbuild's message stands for.
+    static func make(_ entry: String, folder: String, installation: Installation) throws -> OwnedFile? {
+        let bytes = try FileReader.read("\(folder)/\(entry)")
+        let bundle = ScriptBundle(path: entry, source: String(decoding: bytes, as: UTF8.self))
+        guard ScriptBundle.isNeeded(path: entry, source: bundle.source) else { return nil }
+        guard access(ScriptBundle.executable, X_OK) == 0 else { throw bundle.missing }
+        let tool = ConfinedTool(installation: installation, program: ScriptBundle.executable)
+        let directory = bundle.folder.isEmpty ? folder : "\(folder)/\(bundle.folder)"
+        let output = try tool.run(bundle.arguments, input: bundle.input, folder: folder, directory: directory)
+        guard output.succeeded else {
+            throw bundle.failure(output.errors) { path in
+                (try? FileReader.read("\(folder)/\(path)")).map { String(decoding: $0, as: UTF8.self) }
+            }
+        }
+        return output.file
+    }
+
+    /// The script that the worker runs.
+    static func read(_ file: OwnedFile, entry: String, source: String) throws(HostError) -> Script {
+        let output = try FileReader.read(file, entry)
+        return try ScriptBundle(path: entry, source: source).script(output)
+    }
+}
