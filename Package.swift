@@ -64,7 +64,8 @@ let package = Package(
             path: "PackagePlugins/EmbedDescriptor"),
         .testTarget(name: "ScriptRuntimeTests", dependencies: ["ScriptRuntime", "HostCore", kit]),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit], exclude: ["Cases"]),
-        .testTarget(name: "ProcessTests", dependencies: ["HostCore", "TestPrograms", kit], exclude: ["Programs"]),
+        .testTarget(
+            name: "ProcessTests", dependencies: ["HostCore", "CProcess", "TestPrograms", kit], exclude: ["Programs"]),
         .testTarget(name: "ContractTests", dependencies: ["HostCore", "TestPrograms", kit]),
         .testTarget(name: "CommandLineTests", dependencies: ["HostCore", kit], exclude: ["Samples"]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),

@@ -77,6 +77,10 @@ public final class FrameChannel: Sendable {
                 return Frame(piece.kind, piece.body, files: files)
             }
             let count = fill(&incoming)
+            // Files come with their frame, so that few can wait: more would only use up this process's descriptors.
+            guard incoming.files.count <= 2 * FrameReader.maximumFiles else {
+                throw .malformed("files without a frame")
+            }
             if count > 0 { continue }
             // A peer that ended with our bytes unread is reported as a reset; it is an end all the same.
             guard count == 0 || count == -Int(ECONNRESET) else {

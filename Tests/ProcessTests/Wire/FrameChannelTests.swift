@@ -1,4 +1,5 @@
 import ApsuleKit
+import CProcess
 import Foundation
 import Testing
 
@@ -103,6 +104,19 @@ struct FrameChannelTests {
             // The peer notices, too.
             #expect(read(raw.raw, &bytes, 1) == 0)
         }
+    }
+
+    /// Files that no frame speaks of would use up the receiver's descriptors.
+    @Test func takesNoMoreFilesThanFramesSpeakOf() throws {
+        let (raw, end) = try OwnedFile.socketPair()
+        let channel = FrameChannel(end)
+        // Four files a frame, of which the header tells two: the difference adds up.
+        let header = FrameReader.header(kind: 1, bodySize: 0, fileCount: 2)
+        for _ in 0..<20 { #expect(wire_send(raw.raw, header, header.count, nil, 0, [0, 0, 0, 0], 4) == header.count) }
+        var count = 0
+        let error = #expect(throws: HostError.self) { while try channel.receive() != nil { count += 1 } }
+        #expect(error?.code == "host.wire_malformed")
+        #expect(count < 10)
     }
 
     /// A file that was sent and not taken is closed with the channel: its other end then reads an end.
