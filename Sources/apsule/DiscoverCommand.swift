@@ -1,5 +1,6 @@
 import ApsuleKit
 import HostCore
+import Synchronization
 
 /// `apsule discover`: what this host can do, without running any plugin.
 enum DiscoverCommand {
@@ -44,27 +45,41 @@ enum DiscoverCommand {
 
 /// Asks bundled plugins whether they can work on this machine.
 enum Probe {
-    static func all(_ registry: Registry) {
+    private static let patienceMs = 10_000
+
+    static func all(_ registry: Registry, installation: Installation = Installation()) {
+        let launcher = PluginHostLauncher(installation: installation, registry: registry, files: nil)
         for entry in registry.snapshot.entries where entry.provider == "bundled" && entry.status == .unprobed {
             guard let descriptor = entry.descriptor else { continue }
             do throws(HostError) {
-                let library = try PluginLibrary(path: entry.path, descriptor: descriptor)
-                let answered = Semaphore()
-                library.probe { status in
-                    if status["status"] == "ready" {
-                        registry.mark(entry.family, .ready, nil)
-                    } else {
-                        let error = HostError.unavailable(
-                            entry.family, status["reason"]?.stringValue ?? "It gave no reason.",
-                            fix: status["fix"]?.stringValue ?? "none known")
-                        registry.mark(entry.family, .unavailable, error)
-                    }
-                    answered.signal()
-                }
-                answered.wait()
+                let status =
+                    try descriptor.process == "own"
+                    ? launcher.start(entry.family).probe(milliseconds: patienceMs)
+                    : here(PluginLibrary(path: entry.path, descriptor: descriptor))
+                registry.mark(
+                    entry.family, status?["status"] == "ready" ? .ready : .unavailable, error(entry.family, status))
             } catch {
                 registry.mark(entry.family, .invalid, error)
             }
         }
+    }
+
+    private static func here(_ library: PluginLibrary) -> JSON? {
+        let answered = Semaphore()
+        let answer = Mutex<JSON?>(nil)
+        library.probe { status in
+            answer.withLock { $0 = status }
+            answered.signal()
+        }
+        answered.wait()
+        return answer.withLock { $0 }
+    }
+
+    private static func error(_ family: String, _ status: JSON?) -> HostError? {
+        if status?["status"] == "ready" { return nil }
+        let silent = "It gave no answer within \(patienceMs / 1_000) seconds."
+        return .unavailable(
+            family, status?["reason"]?.stringValue ?? (status == nil ? silent : "It gave no reason."),
+            fix: status?["fix"]?.stringValue ?? "none known")
     }
 }

@@ -115,6 +115,18 @@ struct CrashTests {
         }
     }
 
+    @Test func answersAProbeWithoutAnInstance() throws {
+        let path = Workshop.everything
+        let manifest = Workshop.repository.appending(path: "Tests/Plugins/everything/everything.json")
+        let descriptor = try Descriptor(parsing: Array(Data(contentsOf: manifest)))
+        let connection = try Served.start(path, descriptor, folder: nil)
+        #expect(connection.probe(milliseconds: 20_000) == ["status": "ready"])
+        #expect(connection.process.wait(milliseconds: 5_000) == .exited(0))
+        let (mine, theirs) = try OwnedFile.socketPair()
+        let silent = PluginHostConnection(socket: mine, process: Liar(theirs, []))
+        #expect(silent.probe(milliseconds: 50) == nil)
+    }
+
     /// A process behind the wire that is no plugin-host at all.
     private final class Liar: PluginHostProcess {
         private let socket: OwnedFile

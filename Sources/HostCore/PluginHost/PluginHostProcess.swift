@@ -1,4 +1,5 @@
 public import ApsuleKit
+internal import Synchronization
 
 /// The process behind a plugin-host's channel, started by this process or by the parent on its behalf.
 public protocol PluginHostProcess: AnyObject, Sendable {
@@ -16,6 +17,27 @@ public struct PluginHostConnection: Sendable {
 
     public init(socket: OwnedFile, process: any PluginHostProcess) {
         (self.socket, self.process) = (socket, process)
+    }
+
+    /// Asks a plugin-host that was started for this alone whether its family can work here, and ends it.
+    ///
+    /// - Returns: `{"status": "ready"}`, or `{"status": "unavailable", "reason", "fix"}`; nil where no answer came in time.
+    public func probe(milliseconds: Int) -> JSON? {
+        let channel = FrameChannel(socket)
+        let answer = Mutex<JSON?>(nil)
+        let answered = Signal()
+        Thread.start(name: "apsule.probe") {
+            defer { answered.post() }
+            while let frame = try? channel.receive(), let report = try? PluginReport(frame) {
+                guard case .probed(let status) = report else { continue }
+                return answer.withLock { $0 = status }
+            }
+        }
+        if let frame = try? PluginRequest.probe.frame() { channel.send(frame) }
+        _ = answered.wait(milliseconds: milliseconds)
+        channel.close()
+        if process.wait(milliseconds: 1_000) == nil { process.kill() }
+        return answer.withLock { $0 }
     }
 
     /// Starts the plugin-host of one family.

@@ -196,18 +196,19 @@ final class RemoteSession: Sendable {
 
     private func finish(_ failure: HostError?, _ status: ProcessEnd?) {
         let (calls, error) = state.withLock { state in
-            var error: HostError?
-            if case .closing = state.phase {
-            } else if case .refused = state.phase {
-            } else {
-                error = crash(failure, status, operation: nil)
-            }
+            let error: HostError? =
+                switch state.phase {
+                case .closing, .refused: nil
+                case .opening, .open, .ended: crash(failure, status, operation: nil)
+                }
             defer { (state.phase, state.calls) = (.ended(error), [:]) }
             return (state.calls, error)
         }
         // Crashes are counted before anybody can call again.
         ended(self, error)
-        for running in calls.values { running.sink.fail(crash(failure, status, operation: running.operation)) }
+        for running in calls.values {
+            running.sink.fail(error == nil ? .cancelled : crash(failure, status, operation: running.operation))
+        }
         hasOpened.post()
         hasEnded.post()
     }
