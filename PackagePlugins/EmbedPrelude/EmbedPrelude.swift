@@ -1,24 +1,30 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the JavaScript of `Prelude/` into the program: parts that share one scope in `main`, others for when they are
-/// first used.
+/// Puts the JavaScript of `Prelude/` into the program: the files of a part share one scope.
 @main
 struct EmbedPrelude: BuildToolPlugin {
-    private static let main = [
-        "errors", "values", "abort", "timers", "calls", "streams", "host", "inspect", "console", "text", "clone",
-        "project",
-        "globals",
+    private static let parts = [
+        (
+            "main",
+            [
+                "errors", "values", "abort", "timers", "calls", "streams", "host", "inspect", "console", "text",
+                "clone",
+                "project", "globals",
+            ]
+        ),
+        ("url", ["url/percent", "url/host", "url/parse", "url/classes"]),
     ]
 
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = target.directoryURL.appending(path: "Prelude")
-        let files = Self.main.map { folder.appending(path: "\($0).js") }
-        let output = context.pluginWorkDirectoryURL.appending(path: "Prelude.swift")
-        return [
-            .buildCommand(
-                displayName: "Embedding the prelude", executable: try context.tool(named: "prelude-embed").url,
-                arguments: [output.path] + files.map(\.path), inputFiles: files, outputFiles: [output])
-        ]
+        return try Self.parts.map { part, names in
+            let files = names.map { folder.appending(path: "\($0).js") }
+            let output = context.pluginWorkDirectoryURL.appending(path: "Prelude+\(part).swift")
+            return .buildCommand(
+                displayName: "Embedding the prelude's part \(part)",
+                executable: try context.tool(named: "prelude-embed").url,
+                arguments: [output.path, part] + files.map(\.path), inputFiles: files, outputFiles: [output])
+        }
     }
 }

@@ -1,14 +1,15 @@
 import Foundation
 
 // Writes JavaScript files as one function's body in a Swift constant: what each declares at top level, all see.
-let files = CommandLine.arguments.dropFirst(2)
-let parts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
+let part = CommandLine.arguments[2]
+let files = CommandLine.arguments.dropFirst(3)
+let texts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
 let text = """
-    enum Prelude {
-        static let main: StaticString = ####\"""
+    extension Prelude {
+        static let \(part): StaticString = ####\"""
     (function (native, shared) {
     "use strict";
-    \(parts.joined(separator: "\n"))
+    \(texts.joined(separator: "\n"))
     })
     \"""####
     }

@@ -77,4 +77,27 @@ import Testing
             name(() => { "use strict"; host = 1; }) === "TypeError"
             """)
     }
+
+    @Test func urls() throws {
+        try check(
+            #"""
+            new URL("HTTP://User:p%40ss@EXAMPLE.com:80/a/./b/../c?q=1#f").href === "http://User:p%40ss@example.com/a/c?q=1#f"
+            new URL("../x?y", "https://h:8443/a/b/c").href === "https://h:8443/a/x?y" && new URL("//other/p", "wss://h/").href === "wss://other/p"
+            new URL("http://0x7f.1/").hostname === "127.0.0.1" && new URL("http://2130706433/").hostname === "127.0.0.1"
+            new URL("http://[1:0::0:0:2]:8080/").host === "[1::2]:8080" && new URL("http://[::ffff:1.2.3.4]/").host === "[::ffff:102:304]"
+            new URL("http://münchen.de/ä").href === "http://xn--mnchen-3ya.de/%C3%A4" && new URL("http://ＥＸ.com").host === "ex.com"
+            ["", "x", "http://", "http://a b", "http://1.2.3.4.5", "http://[::1", "http://h:65536", "http://%00", "http://xn--a"].every((text) => !URL.canParse(text))
+            name(() => new URL("nothing")) === "TypeError" && URL.parse("nothing") === null && URL.parse("a:b").href === "a:b"
+            new URL("file:///C|/x/../..").href === "file:///C:/" && new URL("mailto:a@b").pathname === "a@b"
+            new URL("https://h:443").origin === "https://h" && new URL("blob:https://h/x").origin === "https://h" && new URL("file:///x").origin === "null"
+            (() => { const u = new URL("http://h/p"); u.searchParams.append("a b", "ü&"); u.port = "81"; u.hash = "x y"; u.protocol = "https"; u.pathname = "/q r"; return u.href; })() === "https://h:81/q%20r?a+b=%C3%BC%26#x%20y"
+            (() => { const u = new URL("http://h/?a=1"), p = u.searchParams; u.search = "b=2"; return p.get("b") === "2" && p.get("a") === null && u.searchParams === p; })()
+            (() => { const u = new URL("http://h"); u.protocol = "foo"; u.port = "x"; u.host = ""; u.username = "u"; return u.href; })() === "http://u@h/"
+            JSON.stringify({ u: new URL("a:b") }) === '{"u":"a:b"}' && String(new URL("a:b")) === "a:b"
+            same([...new URLSearchParams("?a=1&b=2+3&a=%C3%A9&c")], [["a", "1"], ["b", "2 3"], ["a", "é"], ["c", ""]])
+            new URLSearchParams({ x: "1", y: "ä" }).toString() === "x=1&y=%C3%A4" && new URLSearchParams([["a", "~"], ["b", "*"]]).toString() === "a=%7E&b=*"
+            (() => { const p = new URLSearchParams("b=1&a=2&b=3"); p.sort(); p.delete("b", "3"); p.set("c", "4"); return `${p}|${p.size}|${p.has("b", "1")}|${[...p.keys()]}|${[...p.values()]}`; })() === "a=2&b=1&c=4|3|true|a,b,c|2,1,4"
+            name(() => new URLSearchParams([["only"]])) === "TypeError"
+            """#)
+    }
 }

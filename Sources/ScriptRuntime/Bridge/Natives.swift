@@ -62,6 +62,9 @@ enum Natives {
             Natives.engine.hooks.console(level, Natives.string(context, values?[1]))
             return nil
         }
+        prelude.addNative("part") { _, _, _, _, _, _ in
+            Natives.engine.prelude.evaluate(Prelude.url, "apsule:prelude-url")
+        }
         addProject(prelude)
         addText(prelude)
     }

@@ -1,5 +1,9 @@
 internal import CJavaScriptCore
 
+/// The JavaScript that runs before a script does, embedded from the folder of that name: `main`, and what waits until a
+/// script needs it.
+enum Prelude {}
+
 /// The prelude's own functions, as the engine calls them.
 final class PreludeFunctions {
     private(set) var deliver: JSObjectRef?

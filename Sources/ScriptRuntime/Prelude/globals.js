@@ -15,6 +15,19 @@ const globals = {
     clearInterval: removeTimer,
 };
 for (const name of Object.keys(globals)) hide(globalThis, name, globals[name]);
+// The largest part waits until a script names it.
+for (const name of ["URL", "URLSearchParams"]) {
+    Object.defineProperty(globalThis, name, {
+        get() {
+            const classes = native.part("url")(native);
+            for (const each of Object.keys(classes)) hide(globalThis, each, classes[each]);
+            return classes[name];
+        },
+        set(value) { hide(globalThis, name, value); },
+        enumerable: false,
+        configurable: true,
+    });
+}
 Object.defineProperty(globalThis, "host", { value: host, writable: false, enumerable: true, configurable: false });
 
 // Compiling goes on beside the script; the host must look after it until it is done.
