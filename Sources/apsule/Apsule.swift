@@ -38,6 +38,7 @@ struct Apsule {
     private static let inner: [String: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode] = [
         "plugin-host": PluginHostCommand.run,
         "worker": WorkerCommand.run,
+        "__complete": CompletionCommand.complete,
     ]
 
     static let commands: [Command] = [
@@ -46,7 +47,7 @@ struct Apsule {
             run: InitCommand.run),
         Command(
             name: "run", usage: "DIR | FILE", summary: "Runs a project, or a single script.",
-            options: RunCommand.options, words: [.folder], run: RunCommand.run),
+            options: RunCommand.options, words: [.file], run: RunCommand.run),
         Command(
             name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …]",
             summary: "Calls one operation; a stream prints a JSON line an event.", options: CallCommand.options,
@@ -62,12 +63,20 @@ struct Apsule {
         Command(
             name: "docs", usage: "[FAMILY | FAMILY.OPERATION]",
             summary: "Shows or writes the reference of operations and errors.",
-            options: DocsCommand.options, words: [.topic], run: DocsCommand.run),
+            options: DocsCommand.options, words: [.page], run: DocsCommand.run),
         Command(
             name: "permissions",
             usage: "list | grant PROJECT PERMISSION | revoke PROJECT [PERMISSION] | explain OPERATION",
             summary: "Shows and changes what projects may do.", options: PermissionsCommand.options,
-            words: [.choice(["list", "grant", "revoke", "explain"])], run: PermissionsCommand.run),
+            words: [
+                .verbs([
+                    ("list", []), ("grant", [.project, .permission]), ("revoke", [.project, .permission]),
+                    ("explain", [.operation, .argument]),
+                ])
+            ], run: PermissionsCommand.run),
+        Command(
+            name: "completion", usage: "bash | zsh", summary: "Prints the script that completes commands in a shell.",
+            words: [.verbs([("bash", []), ("zsh", [])])], run: CompletionCommand.run),
         Command(
             name: "help", usage: "[COMMAND | FAMILY | FAMILY.OPERATION | ERROR CODE]",
             summary: "Explains a command, an operation or an error.", words: [.topic], run: HelpCommand.run),

@@ -23,9 +23,14 @@ struct Command: Sendable {
     }
 
     /// What a word may be.
-    enum Word: Sendable {
-        case folder, file, family, operation, argument, permission, project, topic, query
-        case choice([String])
+    indirect enum Word: Sendable {
+        case folder, file, operation, argument, permission, project, query
+        /// A command, family, operation or error code.
+        case topic
+        /// A family or an operation.
+        case page
+        /// One of several words, and what follows each.
+        case verbs([(name: String, words: [Word])])
     }
 
     /// The options that every command has.

@@ -5,11 +5,16 @@ import HostCore
 /// `apsule docs`: the reference of this host's operations.
 enum DocsCommand {
     static let options = [
-        Command.Option("output", value: "DIR", "Writes Markdown there: a page a family, an index, the host's errors.")
+        Command.Option("output", value: "DIR", "Writes Markdown there: a page a family, an index, the host's errors."),
+        Command.Option("man", "Prints the manual page of apsule itself, for man."),
     ]
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         let options = try Options(arguments, Self.options)
+        if options.has("man") {
+            Output.text(ManualPage.text)
+            return .ok
+        }
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let descriptors = ProjectTypes.callable(host.registry.snapshot)
         if let folder = options["output"] {

@@ -16,6 +16,7 @@ enum Output {
     }
 
     static func line(_ text: String) { write(1, text + "\n") }
+    static func text(_ text: String) { write(1, text) }
     static func error(_ text: String) { write(2, text + "\n") }
 
     private static func write(_ file: Int32, _ text: String) {

@@ -17,6 +17,7 @@ enum RunCommand {
         let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))
         for warning in target.warnings { Output.error(warning) }
         try target.checkRequirements(host.registry)
+        if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: options.isJSON) }
         if geteuid() == 0 { RootWarning.sayOnce(host.paths.state) }
         let console = RunConsole(json: options.isJSON)
         let authority = try host.authority(
@@ -25,6 +26,12 @@ enum RunCommand {
         let watch = GrantWatch(authority)
         defer { watch.stop() }
         return try start(target, host, authority, console, options)
+    }
+
+    /// Plugins may have changed since the project's types were written. A folder that is read-only runs all the same.
+    private static func refreshTypes(_ folder: String, _ host: Host, quiet: Bool) {
+        let written = (try? ProjectTypes.refresh(folder, host.registry.snapshot, host.catalogue)) ?? []
+        if !written.isEmpty, !quiet { Output.error("Wrote \(written.joined(separator: ", ")): this host's operations have changed.") }
     }
 
     private static func start(

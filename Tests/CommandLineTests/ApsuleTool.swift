@@ -27,6 +27,10 @@ final class ApsuleTool: Sendable {
 
     /// Runs it to its end in the home folder.
     func run(_ arguments: String..., environment: [String: String] = [:], folder: String = "") throws -> Output {
+        try run(arguments, environment: environment, folder: folder)
+    }
+
+    func run(_ arguments: [String], environment: [String: String] = [:], folder: String = "") throws -> Output {
         let process = Process()
         process.executableURL = Self.binary
         process.arguments = arguments

@@ -75,3 +75,30 @@ import Testing
         #expect(pages["README.md"]?.contains("| 1 | `api.request` |") == true)
     }
 }
+
+@Suite struct ManualTests {
+    let apsule: ApsuleTool
+    init() throws { apsule = try ApsuleTool() }
+
+    @Test func theManualIsThatOfThisProgram() throws {
+        let page = String(
+            decoding: try Data(contentsOf: ApsuleTool.checkout.appending(path: "Documentation/apsule.1")), as: UTF8.self
+        )
+        #expect(try apsule.run("docs", "--man").out == page, "apsule docs --man > Documentation/apsule.1")
+    }
+
+    @Test func everyCommandAndOptionIsInIt() throws {
+        let page = try apsule.run("docs", "--man").out.replacing("\\", with: "")
+        let names = try apsule.run("help").lines.filter { $0.hasPrefix("  ") }.compactMap {
+            $0.split(separator: " ").first
+        }
+        #expect(names.count >= 9)
+        for name in names {
+            #expect(page.contains("fBapsule \(name)fR"))
+            for word in try apsule.run("help", String(name)).out.split(whereSeparator: \.isWhitespace)
+            where word.hasPrefix("--") {
+                #expect(page.contains("fB\(word)fR"), "\(name) \(word)")
+            }
+        }
+    }
+}

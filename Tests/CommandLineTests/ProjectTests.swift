@@ -76,6 +76,33 @@ import Testing
         #expect(try ProjectTypes.refresh(apsule.home.path, snapshot, PermissionCatalogue()) == [])
     }
 
+    @Test func aNewProjectRunsAndKeepsItsTypesFresh() throws {
+        #expect(try apsule.run("init", "app").status == 0)
+        let types = try apsule.read("app/host.d.ts")
+        try apsule.write("app/host.d.ts", types.replacing("interface Host {", with: "interface Host { // older"))
+        let run = try apsule.run("run", "app")
+        #expect(run.status == 0 && run.out.hasSuffix("Done.\n"), "\(run)")
+        #expect(run.err.contains("Wrote host.d.ts"))
+        #expect(try apsule.read("app/host.d.ts") == types)
+    }
+
+    /// What is declared is there, and as it is declared.
+    @Test func everyDeclaredGlobalExists() throws {
+        #expect(try apsule.run("init", "app").status == 0)
+        let text = try apsule.read("app/host.d.ts")
+        let runtime = try #require(text.firstRange(of: "// The runtime's own."))
+        let names = text[runtime.upperBound...].matches(of: /declare (?:class|function|const|var) (\w+)/).map {
+            String($0.1)
+        }
+        .filter { !["state", "actions", "URL", "URLSearchParams"].contains($0) }
+        #expect(names.count > 20)
+        try apsule.write(
+            "app/main.js",
+            names.map { "if (typeof \($0) === 'undefined') console.log('\($0)');" }.joined(separator: "\n"))
+        let run = try apsule.run("run", "app")
+        #expect(run.status == 0 && run.out == "", "\(run)")
+    }
+
     @Test func whatCannotBeWrittenIsSaid() throws {
         try apsule.write("file", "")
         let failed = try apsule.run("init", "file/app", "--json")

@@ -19,7 +19,7 @@ public enum HostDeclarations {
 
             """
         for family in families {
-            text += Comment([family.descriptor.summary]).text(2)
+            text += DocComment([family.descriptor.summary]).text(2)
             text += "    readonly \(family.descriptor.family): \(family.namespace).Operations;\n"
         }
         text += "  }\n\n" + shared

@@ -36,7 +36,7 @@ enum SchemaRows {
         add(items, "\(path)[]", mark: mark, to: &rows)
     }
 
-    private static func meaning(_ schema: JSON) -> Document.Inline { Document.Inline(Comment.describe(schema)) }
+    private static func meaning(_ schema: JSON) -> Document.Inline { Document.Inline(DocComment.describe(schema)) }
 
     /// A type in a few words.
     static func type(_ schema: JSON) -> String {

@@ -8,7 +8,7 @@ struct TypeScriptFamily {
     var namespace: String { TypeScriptType.name(descriptor.family) }
 
     var text: String {
-        var text = Comment([descriptor.summary]).text(1)
+        var text = DocComment([descriptor.summary]).text(1)
         text += "  namespace \(namespace) {\n"
         text += "    interface Operations {\n"
         text += members(of: Group(descriptor.operations), indent: 3)
@@ -26,7 +26,7 @@ struct TypeScriptFamily {
         guard !codes.isEmpty else { return "" }
         var text = "\n    /** The codes of this family's errors. */\n    type ErrorCode ="
         for code in codes {
-            text += "\n" + Comment([errors[code]?.text.meaning ?? ""]).text(3) + "      | \(JSON.string(code).text)"
+            text += "\n" + DocComment([errors[code]?.text.meaning ?? ""]).text(3) + "      | \(JSON.string(code).text)"
         }
         return text + ";\n"
     }
@@ -158,8 +158,8 @@ struct TypeScriptFamily {
     }
 
     /// - Parameter isComplete: false where the same function has been explained above.
-    private func comment(_ operation: OperationDescriptor, isComplete: Bool = true) -> Comment {
-        var comment = Comment([operation.summary])
+    private func comment(_ operation: OperationDescriptor, isComplete: Bool = true) -> DocComment {
+        var comment = DocComment([operation.summary])
         if let description = operation.json["description"]?.stringValue { comment.add(description) }
         comment.gap()
         comment.add(OperationFacts.line(operation))
@@ -215,7 +215,7 @@ struct TypeScriptFamily {
         guard let schema else { return "" }
         let type = TypeScriptType(role: .result).text(schema, indent: 2)
         guard type.contains("{") else { return "" }
-        return "\n\(Comment(schema).text(2))    type \(name) = \(type);\n"
+        return "\n\(DocComment(schema).text(2))    type \(name) = \(type);\n"
     }
 
     private func streamTypes(of operation: OperationDescriptor, _ prefix: String) -> String {
@@ -234,7 +234,7 @@ struct TypeScriptFamily {
         for (name, schema) in operation.events {
             let type = "\(prefix)\(TypeScriptType.name(name))Event"
             names.append(type)
-            text += "\n\(Comment(schema).text(2))    interface \(type) {\n      type: \(JSON.string(name).text);\n"
+            text += "\n\(DocComment(schema).text(2))    interface \(type) {\n      type: \(JSON.string(name).text);\n"
             text += eventMembers(schema, types) + "    }\n"
         }
         names.append("Apsule.StreamNotice")

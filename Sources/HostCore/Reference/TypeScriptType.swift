@@ -83,7 +83,7 @@ struct TypeScriptType {
         let required = Set(schema["required"]?.arrayValue?.compactMap(\.stringValue) ?? [])
         var lines = ""
         for property in schema["properties"]?.members ?? [] where !without.contains(property.key) {
-            lines += Comment(property.value).text(indent)
+            lines += DocComment(property.value).text(indent)
             let mark = required.contains(property.key) ? "" : "?"
             lines += "\(Self.space(indent))\(Self.key(property.key))\(mark): \(text(property.value, indent: indent));\n"
         }
@@ -116,7 +116,7 @@ struct TypeScriptType {
 }
 
 /// A comment of TypeScript, `/** … */`.
-struct Comment {
+struct DocComment {
     private var lines: [String] = []
 
     init(_ lines: [String] = []) { for line in lines { add(line) } }

@@ -4,6 +4,8 @@ internal import Glibc
 
 /// Reads whole small files.
 public enum FileReader {
+    public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// - Throws: `host.file_error` with the path, also for a file over the limit or one that is no regular file.
     public static func read(_ path: String, limit: Int = 16 << 20) throws(HostError) -> [UInt8] {
         let file = host_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
