@@ -28,10 +28,13 @@ enum RunCommand {
         return try start(target, host, authority, console, options)
     }
 
-    /// Plugins may have changed since the project's types were written. A folder that is read-only runs all the same.
+    /// Plugins may have changed since the project's types were written.
+    ///
+    /// A folder that is read-only runs all the same.
     private static func refreshTypes(_ folder: String, _ host: Host, quiet: Bool) {
         let written = (try? ProjectTypes.refresh(folder, host.registry.snapshot, host.catalogue)) ?? []
-        if !written.isEmpty, !quiet { Output.error("Wrote \(written.joined(separator: ", ")): this host's operations have changed.") }
+        guard !written.isEmpty, !quiet else { return }
+        Output.error("Wrote \(written.joined(separator: ", ")): this host's operations have changed.")
     }
 
     private static func start(

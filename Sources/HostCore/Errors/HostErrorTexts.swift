@@ -66,6 +66,10 @@ enum HostErrorTexts {
             "Correct the file that the message names."
         ),
         (
+            "policy.unknown_permission", "policy.json names a permission that does not exist.",
+            "Correct the name; apsule docs --output DIR lists every permission."
+        ),
+        (
             "policy.not_owner_only", "policy.json is ignored, because others may change it.",
             "chmod go-w policy.json, and let it belong to the user who runs apsule."
         ),
@@ -183,6 +187,14 @@ enum HostErrorTexts {
         ),
         (
             "script.failed", "The script threw, or a Promise was rejected with nobody there to catch it.",
+            "The message names file and line."
+        ),
+        (
+            "script.bundler_missing", "TypeScript and import need esbuild, which is not installed.",
+            "apt-get install esbuild"
+        ),
+        (
+            "script.bundle_failed", "TypeScript, or a module that is imported, could not be bundled.",
             "The message names file and line."
         ),
         (
