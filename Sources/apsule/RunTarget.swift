@@ -28,7 +28,8 @@ struct RunTarget {
             subject = PermissionAuthority.Subject(
                 identity: project.identity, name: manifest.name, declarations: manifest.permissions)
             (folder, entry, limits) = (project.path, manifest.entry, manifest.limits)
-            (settings, warnings) = (manifest.json["settings"] ?? .object([]), manifest.warnings)
+            // Settings of families are the owner's: a project that could set them would lift its own limits.
+            (settings, warnings) = (.object([]), manifest.warnings)
             requirements = manifest.requires
         } else {
             // A single script declares what it is given.

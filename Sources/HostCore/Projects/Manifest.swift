@@ -80,7 +80,7 @@ public struct Manifest: Sendable {
 
     private static let keys: Set<String> = [
         "apsule", "id", "name", "version", "entry", "views", "initialView", "permissions", "requires", "optional",
-        "background", "icon", "limits", "settings", "description", "$schema",
+        "background", "icon", "limits", "description", "$schema",
     ]
 
     /// `[a-z0-9]+([.-][a-z0-9]+)+`, at most 100 characters.
