@@ -46,7 +46,7 @@ refused() {
     shift
     echo "--- $code $*"
     "$rig" --timeout 120 "${copies[@]}" "$@" -- bash -c \
-        'cd "$HOME"; [[ $0 != *blocked ]] || ble-daemon block; /opt/apsule/apsule call bluetooth.scan --allow bluetooth; echo "exit $?"' "$code" >"$log" 2>&1
+        'cd "$HOME"; [[ $0 != *blocked ]] || ble-daemon block; /opt/apsule/apsule call bluetooth.scan --allow bluetooth 2>&1; echo "exit $?"' "$code" >"$log" 2>&1
     expect "^$code: " '^  fix: ' '^exit 4$'
 }
 
