@@ -1,4 +1,4 @@
-public import ApsuleKit
+internal import ApsuleKit
 internal import Glibc
 
 /// What a plugin-host may reach: system files, its library, its family's own folder, and what its descriptor asks for.
