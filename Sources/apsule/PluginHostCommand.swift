@@ -1,7 +1,9 @@
 import ApsuleKit
 import HostCore
 
-/// `apsule plugin-host FILE`: one plugin behind the same ABI, in a process of its own. Descriptor 3 is its channel.
+/// `apsule plugin-host FILE`: one plugin behind the same ABI, in a process of its own.
+///
+/// Descriptor 3 is its channel.
 enum PluginHostCommand {
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         guard let path = arguments.first else {

@@ -92,7 +92,8 @@ enum RootWarning {
         let mark = openat(folder.descriptor, "root-warned", O_CREAT | O_EXCL | O_WRONLY, 0o600)
         guard mark >= 0 else { return }
         close(mark)
-        Output.error("apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.")
+        Output.error(
+            "apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.")
     }
 }
 

@@ -14,10 +14,11 @@ final class RunConsole: Sendable {
         let isError = level == .warning || level == .error
         let line: String
         if json {
-            line = JSON.object([
-                .init("type", "console"), .init("level", .string("\(level)")), .init("source", .string(source)),
-                .init("text", .string(text)),
-            ]).text
+            line =
+                JSON.object([
+                    .init("type", "console"), .init("level", .string("\(level)")), .init("source", .string(source)),
+                    .init("text", .string(text)),
+                ]).text
         } else {
             line = source == "script" ? text : "\(source): \(text)"
         }
@@ -34,7 +35,9 @@ final class RunConsole: Sendable {
         }
         if let frame = error["codeFrame"]?.stringValue { text += "\n\n\(frame)" }
         for key in ["reason", "fix"] {
-            if let value = error["details"]?[key]?.stringValue { text += "\n  \(key == "fix" ? "fix" : "why"): \(value)" }
+            if let value = error["details"]?[key]?.stringValue {
+                text += "\n  \(key == "fix" ? "fix" : "why"): \(value)"
+            }
         }
         print(true, text)
     }

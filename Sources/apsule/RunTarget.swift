@@ -20,7 +20,8 @@ struct RunTarget {
     init(_ path: String, host: Host, allowed: [String]) throws(HostError) {
         var info = stat()
         guard stat(path, &info) == 0 else {
-            throw HostError("manifest.not_found", "\(path): \(String(cString: strerror(errno)))", details: ["path": .string(path)])
+            throw HostError(
+                "manifest.not_found", "\(path): \(String(cString: strerror(errno)))", details: ["path": .string(path)])
         }
         if info.st_mode & S_IFMT == S_IFDIR {
             let project = try ProjectFolder(path, catalogue: host.catalogue)
@@ -51,7 +52,8 @@ struct RunTarget {
         let missing = requirements.operations.filter { !Discovery.isKnown(registry.snapshot, $0) }
         guard missing.isEmpty else {
             throw HostError(
-                "manifest.incompatible_host", "This host lacks operations that the project requires: \(missing.joined(separator: ", ")).",
+                "manifest.incompatible_host",
+                "This host lacks operations that the project requires: \(missing.joined(separator: ", ")).",
                 details: ["operations": .array(missing.map { .string($0) })])
         }
         if let wanted = requirements.host, !HostVersion.satisfies(wanted) {
@@ -63,14 +65,17 @@ struct RunTarget {
 
     func openFolder() throws(HostError) -> OwnedFile {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw HostError("manifest.not_found", "\(folder): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw HostError("manifest.not_found", "\(folder): \(String(cString: strerror(errno)))")
+        }
         return OwnedFile(descriptor)
     }
 
     /// What the worker gets to know.
     func start(plugins: [String]) -> JSON {
         [
-            "id": .string(identity.id), "origin": .string(identity.origin), "entry": .string(entry), "settings": settings,
+            "id": .string(identity.id), "origin": .string(identity.origin), "entry": .string(entry),
+            "settings": settings,
             "limits": ["turnMs": .int(Int64(limits.turnMs)), "memoryMB": .int(Int64(limits.memoryMB))],
             "plugins": .array(plugins.map { .string($0) }),
         ]

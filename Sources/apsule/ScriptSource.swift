@@ -20,7 +20,9 @@ enum ScriptSource {
         guard let bytes = try project.read(entry) else {
             throw HostError(
                 "manifest.entry_missing", "The project has no \(entry).",
-                details: ["path": .string(entry), "reason": "app.json names it as entry.", "fix": .string("Write \(entry).")])
+                details: [
+                    "path": .string(entry), "reason": "app.json names it as entry.", "fix": .string("Write \(entry)."),
+                ])
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HostError("script.not_utf8", "\(entry) is not UTF-8.", details: ["path": .string(entry)])

@@ -34,7 +34,9 @@ enum Interrupt {
         return signals
     }
 
-    /// Keeps signals until `onInterrupt`. To be called before any thread starts: one that does not block them would take
+    /// Keeps signals until `onInterrupt`.
+    ///
+    /// To be called before any thread starts: one that does not block them would take
     /// them, and end the process.
     static func hold() {
         var signals = signals

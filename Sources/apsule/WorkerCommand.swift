@@ -56,7 +56,11 @@ final class WorkerSession: Sendable {
         let hooks = ScriptHooks(
             console: { level, text in
                 channel.send(
-                    .console, ["level": .int(Int64(level.rawValue)), "source": "script", "text": .string(String(text.prefix(200_000)))])
+                    .console,
+                    [
+                        "level": .int(Int64(level.rawValue)), "source": "script",
+                        "text": .string(String(text.prefix(200_000))),
+                    ])
             },
             readFile: { [project] path throws(HostError) in try project.read(path) },
             settled: { channel.send(.settled) },
@@ -85,6 +89,9 @@ final class WorkerConsole: ConsoleSink {
     func write(_ level: LogLevel, source: String, _ text: String) {
         channel.offer(
             .console,
-            ["level": .int(Int64(level.rawValue)), "source": .string(source), "text": .string(String(text.prefix(20_000)))])
+            [
+                "level": .int(Int64(level.rawValue)), "source": .string(source),
+                "text": .string(String(text.prefix(20_000))),
+            ])
     }
 }

@@ -45,6 +45,7 @@ refused() {
     local code=$1
     shift
     echo "--- $code $*"
+    # shellcheck disable=SC2016 # expanded in the guest
     "$rig" --timeout 120 "${copies[@]}" "$@" -- bash -c \
         'cd "$HOME"; [[ $0 != *blocked ]] || ble-daemon block; /opt/apsule/apsule call bluetooth.scan --allow bluetooth 2>&1; echo "exit $?"' "$code" >"$log" 2>&1
     expect "^$code: " '^  fix: ' '^exit 4$'

@@ -39,7 +39,10 @@ public struct Installation: Sendable {
             } catch {
                 throw HostError(
                     "host.installation_damaged", "The manifest of \(family) cannot be used: \(error.message)",
-                    details: ["path": .string(file), "reason": .string(error.message), "fix": "Build or install apsule again."])
+                    details: [
+                        "path": .string(file), "reason": .string(error.message),
+                        "fix": "Build or install apsule again.",
+                    ])
             }
         }
         return descriptors

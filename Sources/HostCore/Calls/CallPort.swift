@@ -7,13 +7,16 @@ public protocol CallPort: AnyObject, Sendable {
 
     /// Starts a call; `observer` hears of its end exactly once, perhaps before this returns.
     @discardableResult
-    func start(_ operation: String, _ arguments: Payload, timeoutMs: Int?, observer: any CallObserver) -> any RunningCall
+    func start(_ operation: String, _ arguments: Payload, timeoutMs: Int?, observer: any CallObserver)
+        -> any RunningCall
 
     /// Answers an inline operation on the caller's thread; nil where it must be started instead.
     func answerInline(_ operation: OperationDescriptor, _ arguments: Payload) -> Result<Payload, HostError>?
 }
 
-/// Hears what becomes of calls. Any thread.
+/// Hears what becomes of calls.
+///
+/// Any thread.
 public protocol CallObserver: AnyObject, Sendable {
     /// The answer of a call, or how the opening of a stream went. Exactly once.
     func answered(_ call: any RunningCall, _ result: Result<Payload, HostError>)
@@ -35,7 +38,9 @@ public protocol RunningCall: AnyObject, Sendable {
     func next() -> StreamItem?
 }
 
-/// What a stream delivers. After `end` or `failed` comes nothing more.
+/// What a stream delivers.
+///
+/// After `end` or `failed` comes nothing more.
 public enum StreamItem: Sendable {
     case event(name: String, Payload)
     /// `reason`: `finished`, `cancelled` or `revoked`.

@@ -1,6 +1,8 @@
 public import ApsuleKit
 
-/// JSON bytes and the blobs beside them: what crosses between caller, host and plugin. Not parsed on the fast path.
+/// JSON bytes and the blobs beside them: what crosses between caller, host and plugin.
+///
+/// Not parsed on the fast path.
 public struct Payload: Sendable {
     public var json: [UInt8]
     public var blobs: [Blob]
@@ -34,7 +36,9 @@ public struct Payload: Sendable {
                 return .string(blobs[Int(index)].withBytes { Base64.encode($0) })
             }
             return .object(
-                members.map { .init($0.key.hasPrefix("$$") ? String($0.key.dropFirst()) : $0.key, inline($0.value, blobs)) })
+                members.map {
+                    .init($0.key.hasPrefix("$$") ? String($0.key.dropFirst()) : $0.key, inline($0.value, blobs))
+                })
         default: return value
         }
     }

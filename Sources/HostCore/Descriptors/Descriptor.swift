@@ -1,6 +1,8 @@
 public import ApsuleKit
 
-/// One family's descriptor: the source of truth of its surface. `Manifests/<family>.json`, embedded in the plugin.
+/// One family's descriptor: the source of truth of its surface.
+///
+/// `Manifests/<family>.json`, embedded in the plugin.
 public final class Descriptor: Sendable {
     public let family: String
     public let version: String
@@ -84,13 +86,15 @@ public final class Descriptor: Sendable {
     }
 
     private static let reserved: Set<String> = [
-        "apsule", "host", "plugin", "permission", "manifest", "descriptor", "script", "replay", "protocol", "relay", "sync",
-        "project",
+        "apsule", "host", "plugin", "permission", "manifest", "descriptor", "script", "replay", "protocol", "relay",
+        "sync", "project",
     ]
 
     static func isFamilyName(_ name: String) -> Bool {
         let bytes = Array(name.utf8)
-        guard (2...32).contains(bytes.count), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[0]) else { return false }
+        guard (2...32).contains(bytes.count), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[0]) else {
+            return false
+        }
         return bytes.allSatisfy(\.isLetterOrDigit) && !reserved.contains(name)
     }
 

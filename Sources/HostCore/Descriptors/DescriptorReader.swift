@@ -35,14 +35,18 @@ struct DescriptorReader {
     }
 
     func string(_ key: String) throws(HostError) -> String {
-        guard let value = json[key]?.stringValue, !value.isEmpty else { throw error(key, "must be a string that is not empty") }
+        guard let value = json[key]?.stringValue, !value.isEmpty else {
+            throw error(key, "must be a string that is not empty")
+        }
         return value
     }
 
     func optionalString(_ key: String, oneOf allowed: [String]? = nil) throws(HostError) -> String? {
         guard json[key] != nil else { return nil }
         let value = try string(key)
-        if let allowed, !allowed.contains(value) { throw error(key, "must be one of \(allowed.joined(separator: ", "))") }
+        if let allowed, !allowed.contains(value) {
+            throw error(key, "must be one of \(allowed.joined(separator: ", "))")
+        }
         return value
     }
 

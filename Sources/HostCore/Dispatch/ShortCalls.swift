@@ -28,7 +28,8 @@ final class InlineSink: CallSink {
 
     func result(_ operation: OperationDescriptor) -> Result<Payload, HostError> {
         answer.withLock { $0 }
-            ?? .failure(HostError("plugin.protocol_error", "\(operation.fullName) is inline but did not answer at once."))
+            ?? .failure(
+                HostError("plugin.protocol_error", "\(operation.fullName) is inline but did not answer at once."))
     }
 
     private func take(_ result: Result<Payload, HostError>) {

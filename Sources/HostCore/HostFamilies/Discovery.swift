@@ -1,6 +1,8 @@
 public import ApsuleKit
 
-/// What a host can do, as one JSON report. Runs no plugin code.
+/// What a host can do, as one JSON report.
+///
+/// Runs no plugin code.
 public enum Discovery {
     public static let hostVersion = "0.1.0"
 
@@ -22,7 +24,8 @@ public enum Discovery {
     /// Whether an operation is there at all, usable on this machine or not.
     public static func isKnown(_ snapshot: Registry.Snapshot, _ name: String) -> Bool {
         let entry = snapshot.entry(String(name.prefix { $0 != "." }))
-        return entry?.isCallable == true && entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst())) != nil
+        return entry?.isCallable == true
+            && entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst())) != nil
     }
 
     private static func family(_ entry: Registry.Entry, _ query: DiscoveryQuery) -> JSON? {
@@ -51,7 +54,8 @@ public enum Discovery {
     private static func operation(_ operation: OperationDescriptor) -> JSON {
         var json: JSON = [
             "name": .string(operation.fullName), "summary": .string(operation.summary),
-            "kind": .string(operation.kind.rawValue), "permission": operation.permission.map { .string($0.name) } ?? .null,
+            "kind": .string(operation.kind.rawValue),
+            "permission": operation.permission.map { .string($0.name) } ?? .null,
             "effect": .string(operation.effect.rawValue),
         ]
         if !operation.requires.isEmpty { json.set("requires", operation.json["requires"]) }
@@ -91,7 +95,8 @@ public struct DiscoveryQuery: Sendable {
             case "raw": raw = value == "true"
             default:
                 throw .invalidArgument(
-                    "query", expected: "family:, status:, permission:, stream:, raw: or plain words", got: "\"\(word)\"")
+                    "query", expected: "family:, status:, permission:, stream:, raw: or plain words", got: "\"\(word)\""
+                )
             }
         }
     }
@@ -105,7 +110,8 @@ public struct DiscoveryQuery: Sendable {
     func matches(_ operation: OperationDescriptor) -> Bool {
         let permissions = [operation.permission?.name].compactMap { $0 } + operation.requires.map(\.permission)
         let text = "\(operation.fullName) \(operation.summary)".lowercased()
-        return (permission.map(permissions.contains) ?? true) && (stream.map { $0 == (operation.kind == .stream) } ?? true)
+        return (permission.map(permissions.contains) ?? true)
+            && (stream.map { $0 == (operation.kind == .stream) } ?? true)
             && (raw.map { $0 == (operation.raw != nil) } ?? true) && words.allSatisfy(text.contains)
     }
 }

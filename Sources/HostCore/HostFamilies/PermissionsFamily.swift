@@ -10,7 +10,9 @@ public protocol PermissionDesk: AnyObject, Sendable {
     func request(_ permission: String, _ completion: @escaping @Sendable (String) -> Void)
 }
 
-/// `host.permissions`: introspection, and asking on purpose. No operation of it grants anything by itself.
+/// `host.permissions`: introspection, and asking on purpose.
+///
+/// No operation of it grants anything by itself.
 public enum PermissionsFamily {
     public static func provider(desk: any PermissionDesk, catalogue: PermissionCatalogue) -> HostFamilyProvider {
         @Sendable func known(_ call: HostCall) throws(HostError) -> String {

@@ -16,7 +16,9 @@ public struct ConfinedTool: Sendable {
     private let installation: Installation
     private let program: String
 
-    public init(installation: Installation, program: String) { (self.installation, self.program) = (installation, program) }
+    public init(installation: Installation, program: String) {
+        (self.installation, self.program) = (installation, program)
+    }
 
     /// Runs it to its end.
     ///
@@ -58,7 +60,9 @@ public struct ConfinedTool: Sendable {
     private func write(_ bytes: [UInt8], _ file: OwnedFile) throws(HostError) {
         var done = 0
         while done < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file.raw, $0.baseAddress.map { $0 + done }, bytes.count - done) }
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(file.raw, $0.baseAddress.map { $0 + done }, bytes.count - done)
+            }
             guard count > 0 else { throw .system("Input for \(program) cannot be written", errno) }
             done += count
         }

@@ -2,7 +2,9 @@ import ApsuleKit
 import CApsule
 import Glibc
 
-/// The functions that the host offers a plugin in this process. `context` is the `PluginProvider`.
+/// The functions that the host offers a plugin in this process.
+///
+/// `context` is the `PluginProvider`.
 enum HostTable {
     static func make() -> apsule_host {
         apsule_host(
@@ -69,7 +71,8 @@ extension Payload {
     func withABI<R>(_ body: (UnsafePointer<apsule_message>) -> R) -> R {
         json.withSlice { slice in
             var message = apsule_message(
-                size: UInt32(MemoryLayout<apsule_message>.size), blob_count: UInt32(blobs.count), json: slice, blobs: nil)
+                size: UInt32(MemoryLayout<apsule_message>.size), blob_count: UInt32(blobs.count), json: slice,
+                blobs: nil)
             if blobs.isEmpty { return withUnsafePointer(to: message, body) }
             let table = blobs.map { $0.borrowed }
             return withExtendedLifetime(blobs) {

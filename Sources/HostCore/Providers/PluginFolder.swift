@@ -31,7 +31,8 @@ public struct PluginFolder: Sendable, Hashable {
             }
             if isBundled {
                 return Registry.Entry(
-                    family: descriptor.family, provider: provider, path: file, descriptor: descriptor, status: .unprobed,
+                    family: descriptor.family, provider: provider, path: file, descriptor: descriptor,
+                    status: .unprobed,
                     error: nil)
             }
             let error = HostError(

@@ -2,7 +2,9 @@ import ApsuleKit
 import CHostCore
 import Glibc
 
-/// Looks a plugin over before it is listed: who may have changed it, what it is, what it declares. Runs none of it.
+/// Looks a plugin over before it is listed: who may have changed it, what it is, what it declares.
+///
+/// Runs none of it.
 enum PluginInspection {
     static let maximumDescriptor = PluginImage.largestDescriptor
 
@@ -29,7 +31,9 @@ enum PluginInspection {
         var folder = path
         while let slash = folder.lastIndex(of: "/"), folder != "/" {
             folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
-            guard stat(folder, &info) == 0 else { throw HostError("plugin.not_readable", String(cString: strerror(errno))) }
+            guard stat(folder, &info) == 0 else {
+                throw HostError("plugin.not_readable", String(cString: strerror(errno)))
+            }
             // In a sticky folder others can add files, but not replace this one.
             if info.st_mode & S_ISVTX != 0 { return }
             try check(info, folder)

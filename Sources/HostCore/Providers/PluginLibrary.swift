@@ -26,7 +26,8 @@ public final class PluginLibrary: @unchecked Sendable {
         let entry = unsafeBitCast(symbol, to: (@convention(c) () -> UnsafePointer<apsule_plugin>?).self)
         guard let table = entry() else { throw HostError("plugin.entry_missing", "\(name) gave no table.") }
         guard table.pointee.abi == APSULE_ABI, table.pointee.size >= UInt32(MemoryLayout<apsule_plugin>.size),
-            table.pointee.open != nil, table.pointee.invoke != nil, table.pointee.cancel != nil, table.pointee.close != nil
+            table.pointee.open != nil, table.pointee.invoke != nil, table.pointee.cancel != nil,
+            table.pointee.close != nil
         else {
             throw HostError(
                 "plugin.abi_mismatch",
@@ -39,7 +40,8 @@ public final class PluginLibrary: @unchecked Sendable {
             guard let name = table.pointee.operations?[index] else { break }
             operations.append(String(cString: name))
         }
-        guard Set(operations) == Set(descriptor.operations.map(\.name)), Set(operations).count == operations.count else {
+        guard Set(operations) == Set(descriptor.operations.map(\.name)), Set(operations).count == operations.count
+        else {
             let odd = Set(operations).symmetricDifference(descriptor.operations.map(\.name)).sorted()
             throw HostError(
                 "plugin.operations_mismatch", "Plugin and descriptor differ in: \(odd.joined(separator: ", ")).",
@@ -67,7 +69,8 @@ public final class PluginLibrary: @unchecked Sendable {
                 guard let token else { return }
                 let answer = Unmanaged<ProbeAnswer>.fromOpaque(token).takeRetainedValue()
                 let bytes = UnsafeBufferPointer(start: status.data, count: status.data == nil ? 0 : status.size)
-                answer.completion((try? JSON(parsing: bytes)) ?? ["status": "unavailable", "reason": "The probe gave no JSON."])
+                answer.completion(
+                    (try? JSON(parsing: bytes)) ?? ["status": "unavailable", "reason": "The probe gave no JSON."])
             }, token)
     }
 }

@@ -25,7 +25,9 @@ extension Provider {
     public var answersInline: Bool { true }
 }
 
-/// The host's side of one call, as a provider sees it. Any thread.
+/// The host's side of one call, as a provider sees it.
+///
+/// Any thread.
 public protocol CallSink: AnyObject, Sendable {
     /// Whether the operation is a stream, whose reply does not end the call.
     var isStream: Bool { get }
@@ -46,7 +48,9 @@ public enum Flow: Int32, Sendable {
     case stop = 2
 }
 
-/// What a provider gets from the host besides its calls. Any thread.
+/// What a provider gets from the host besides its calls.
+///
+/// Any thread.
 public protocol ProviderHost: AnyObject, Sendable {
     func log(_ level: LogLevel, family: String, _ message: String)
     /// The family's private folder for the project: a descriptor that the host owns, or -errno.

@@ -14,8 +14,12 @@ public enum FileReader {
         return try read(file, path, limit: limit)
     }
 
-    /// Reads a file beneath a folder; nil where there is none. Links that lead out are refused.
-    public static func read(_ path: String, beneath folder: OwnedFile, limit: Int = 16 << 20) throws(HostError) -> [UInt8]? {
+    /// Reads a file beneath a folder; nil where there is none.
+    ///
+    /// Links that lead out are refused.
+    public static func read(_ path: String, beneath folder: OwnedFile, limit: Int = 16 << 20) throws(HostError)
+        -> [UInt8]?
+    {
         guard !path.utf8.contains(0) else { return nil }
         let file = host_open_beneath(folder.raw, path, O_RDONLY | O_NONBLOCK, 0)
         if file == -ENOENT || file == -ENOTDIR { return nil }

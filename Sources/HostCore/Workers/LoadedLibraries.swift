@@ -2,6 +2,8 @@ internal import CHostCore
 
 /// The folders that this program's own libraries came from: a worker is the same program and needs the same.
 enum LoadedLibraries {
+    /// Every folder once.
+    ///
     /// Source: <https://man7.org/linux/man-pages/man3/dl_iterate_phdr.3.html>
     static let folders: [String] = {
         var found: Set<String> = []

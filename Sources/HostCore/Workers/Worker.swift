@@ -144,7 +144,9 @@ public final class Worker: Sendable {
         }
     }
 
-    /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here. So is one
+    /// A worker whose event loop does not turn sends no heartbeat; an endless microtask loop is seen only here.
+    ///
+    /// So is one
     /// allocation that jumps over the engine's own look at its memory.
     private func watch() {
         // A worker sends heartbeats while its turn is within the limit; before the first one it is still starting.

@@ -25,7 +25,9 @@ public final class Call: Sendable {
         self.link = link
     }
 
-    /// The named argument. Throws `host.invalid_argument` where it is missing or of another type.
+    /// The named argument.
+    ///
+    /// Throws `host.invalid_argument` where it is missing or of another type.
     public subscript<T: ArgumentValue>(name: String) -> T {
         get throws(HostError) { try arguments[name] }
     }

@@ -4,7 +4,7 @@ public struct HostError: Error, Sendable, Hashable {
     public var code: String
     /// One sentence for a person.
     public var message: String
-    /// A JSON object with what a program needs: `path`, `reason`, `fix`, …
+    /// A JSON object with what a program needs: `path`, `reason`, `fix`.
     public var details: JSON
 
     public init(_ code: String, _ message: String, details: JSON = .object([])) {

@@ -100,7 +100,8 @@ extension Message {
         if json == .null && blobs.isEmpty { return body(nil) }
         return json.bytes.withSlice { slice in
             var message = apsule_message(
-                size: UInt32(MemoryLayout<apsule_message>.size), blob_count: UInt32(blobs.count), json: slice, blobs: nil)
+                size: UInt32(MemoryLayout<apsule_message>.size), blob_count: UInt32(blobs.count), json: slice,
+                blobs: nil)
             if blobs.isEmpty { return withUnsafePointer(to: message, body) }
             // One allocation for all blobs: each array's own storage may move while another is borrowed.
             let total = blobs.flatMap { $0 }
@@ -109,7 +110,8 @@ extension Message {
                 let table = blobs.map { blob in
                     defer { offset += blob.count }
                     return apsule_blob(
-                        data: blob.isEmpty ? nil : bytes.baseAddress.map { $0 + offset }, size: blob.count, release: nil,
+                        data: blob.isEmpty ? nil : bytes.baseAddress.map { $0 + offset }, size: blob.count,
+                        release: nil,
                         owner: nil)
                 }
                 return table.withUnsafeBufferPointer {

@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// The answer of one C callback, awaited once. A later answer, or one after cancellation, is dropped.
+/// The answer of one C callback, awaited once.
+///
+/// A later answer, or one after cancellation, is dropped.
 ///
 ///     let answer = OneShot<Int>()
 ///     start(callback, answer.retained())        // the callback calls OneShot<Int>.take(pointer).finish(…)
@@ -17,7 +19,9 @@ public final class OneShot<Value: Sendable>: Sendable {
 
     public init() {}
 
-    /// Gives the answer; only the first one counts. Any thread.
+    /// Gives the answer; only the first one counts.
+    ///
+    /// Any thread.
     public func finish(_ result: Result<Value, any Error>) {
         let waiting: CheckedContinuation<Value, any Error>? = state.withLock { state in
             switch state {
@@ -33,7 +37,9 @@ public final class OneShot<Value: Sendable>: Sendable {
         waiting?.resume(with: result)
     }
 
-    /// Waits for the answer. Throws what `finish` was given, or `CancellationError`.
+    /// Waits for the answer.
+    ///
+    /// Throws what `finish` was given, or `CancellationError`.
     public func value() async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
