@@ -23,6 +23,15 @@ final class BluetoothFamily: Family {
         .stream("subscribe", subscribe),
     ]
 
+    /// What the machine gives.
+    struct Machine: Sendable {
+        var bus = DBusBus.system
+        var rfkill = Rfkill()
+    }
+
+    /// Tests open an instance on another bus.
+    @TaskLocal static var machine = Machine()
+
     let radio: Radio
     let discovery: Discovery
     let identity: DeviceIdentity
@@ -35,7 +44,10 @@ final class BluetoothFamily: Family {
 
     init(_ project: Project) throws {
         let folder = try project.dataDirectory()
-        radio = Radio(bluez: Bluez(), preferred: project.settings["adapter"]?.stringValue)
+        let machine = Self.machine
+        radio = Radio(
+            bluez: Bluez(bus: machine.bus), rfkill: machine.rfkill,
+            preferred: project.settings["adapter"]?.stringValue)
         discovery = Discovery(radio: radio)
         identity = try DeviceIdentity(folder: folder)
         blocklist = Blocklist(settings: project.settings)

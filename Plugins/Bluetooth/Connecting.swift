@@ -4,19 +4,36 @@ import ApsuleKit
 extension BluetoothFamily {
     /// Connects to a peripheral and waits until its services are known, scanning for it where BlueZ has forgotten it.
     ///
-    /// - Parameter call: `{deviceId}`. Cancelling it, also by its timeout, cancels the attempt.
+    /// - Parameter call: `{deviceId, timeoutMs?}`. Cancelling it cancels the attempt, as its timeout does.
     /// - Returns: the device, as a scan reports it.
     /// - Throws: `bluetooth.device_not_found`, `connect_failed`, `services_unresolved`, `in_progress`, …
     func connect(_ call: Call) async throws -> JSON {
         let id: String = try call["deviceId"]
+        let time = Duration.milliseconds(try call["timeoutMs"] ?? 30_000)
         _ = try await radio.adapter()
         if let connection = connections[id], let device = bluez.device(connection.path) { return device.json(id: id) }
         return try await connections.exclusively(id) { () async throws(HostError) in
-            let (device, isOurs) = try await near(id) { (device) async throws(HostError) in try await self.link(device)
+            do throws(HostError) {
+                return try await within(time, otherwise: BluezErrors.unreachable(within: time)) {
+                    [self] () async throws(HostError) in try await attempt(id, until: .now + time)
+                }
+            } catch {
+                // A radio that is gone is the better reason.
+                if error != .cancelled, let problem = radio.problem() { throw problem }
+                throw error
             }
-            connections.add(.init(id: id, path: device.path, name: device.name, isOurs: isOurs))
-            return device.json(id: id)
         }
+    }
+
+    private func attempt(_ id: String, until deadline: ContinuousClock.Instant) async throws(HostError) -> JSON {
+        try await connections.settle()
+        let (device, isOurs) = try await near(id) { (device) async throws(HostError) in
+            let pause = device.isConnected ? nil : await discovery.pause()
+            defer { pause?.cancel() }
+            return try await link(device, until: deadline)
+        }
+        connections.add(.init(id: id, path: device.path, name: device.name, isOurs: isOurs))
+        return device.json(id: id)
     }
 
     /// Ends this project's connection; a link that another program uses stays.
@@ -87,36 +104,49 @@ extension BluetoothFamily {
     ///
     /// What fails at once is tried once more: a request may collide with the end of an advertisement, and a link that
     /// is there may be about to go. Without success nothing is left behind.
-    private func link(_ device: Device) async throws(HostError) -> (Device, isOurs: Bool) {
+    private func link(
+        _ device: Device, until deadline: ContinuousClock.Instant
+    ) async throws(HostError) -> (Device, isOurs: Bool) {
         let start = ContinuousClock.now
         do throws(HostError) {
-            return try await tryToLink(device)
+            return try await tryToLink(device, until: deadline)
         } catch {
             guard error.code == "bluetooth.connect_failed", ContinuousClock.now - start < .seconds(3),
                 let device = bluez.device(device.path)
             else { throw error }
-            return try await tryToLink(device)
+            return try await tryToLink(device, until: deadline)
         }
     }
 
-    private func tryToLink(_ device: Device) async throws(HostError) -> (Device, isOurs: Bool) {
+    private func tryToLink(
+        _ device: Device, until deadline: ContinuousClock.Instant
+    ) async throws(HostError) -> (Device, isOurs: Bool) {
         do throws(HostError) {
             if !device.isConnected { try await request(device.path) }
+            try await bluez.wait(device.path, within: .seconds(1), otherwise: BluezErrors.lostWhileConnecting) {
+                $0.isConnected ? .success(()) : nil
+            }
             let unresolved = BluezErrors.make("services_unresolved", "The device did not tell its services in time.")
-            try await bluez.wait(device.path, within: .seconds(30), otherwise: unresolved) { device in
+            // A moment before the call's own end, to give the better reason.
+            let time = max(.milliseconds(100), deadline - .now - .milliseconds(200))
+            try await bluez.wait(device.path, within: time, otherwise: unresolved) { device in
                 guard device.isConnected else { return .failure(BluezErrors.lostWhileConnecting) }
                 return device.areServicesResolved ? .success(()) : nil
             }
             return (bluez.device(device.path) ?? device, !device.isConnected)
         } catch {
-            if !device.isConnected { bluez.send(device.path, "org.bluez.Device1", "Disconnect") }
+            if !device.isConnected {
+                bluez.send(device.path, "org.bluez.Device1", "Disconnect")
+                connections.unsettle()
+            }
             throw error
         }
     }
 
     private func request(_ path: String) async throws(HostError) {
         do throws(HostError) {
-            try await bluez.call(path, "org.bluez.Device1", "Connect", context: .device, timeout: .seconds(60))
+            try await bluez.call(
+                DBusCall(Bluez.name, path, "org.bluez.Device1", "Connect", timeout: .seconds(150)), whileThereIs: path)
         } catch {
             switch error.code {
             case "bluetooth.already_connected": return
@@ -132,5 +162,18 @@ extension BluetoothFamily {
 }
 
 extension BluezErrors {
-    static let lostWhileConnecting = make("connect_failed", "The device dropped the link while it was being connected.")
+    static let lostWhileConnecting = connectFailed("The device dropped the link while it was being connected.")
+    static let forgotten = connectFailed("The device did not answer, and BlueZ gave the attempt up.")
+
+    static func unreachable(within time: Duration) -> HostError {
+        connectFailed("The device did not answer within \(time.milliseconds) ms.")
+    }
+
+    static func connectFailed(_ reason: String, _ error: DBusError? = nil) -> HostError {
+        var failure = make(
+            "connect_failed", reason, error,
+            fix: "Come closer, wake the device, and see that no other machine is connected to it.")
+        failure.details.set("reason", .string(reason))
+        return failure
+    }
 }

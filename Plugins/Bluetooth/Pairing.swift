@@ -18,6 +18,8 @@ extension BluetoothFamily {
         if device(id)?.isPaired == true { return ["paired": true] }
         _ = try await near(id) { (device) async throws(HostError) in
             // Pairing makes a link; one that this project did not ask for is not left behind, whatever came of it.
+            let pause = device.isConnected ? nil : await self.discovery.pause()
+            defer { pause?.cancel() }
             defer { if !device.isConnected { self.cut(device.path, unlessConnected: id) } }
             try await self.pairings.pair(device, id, capability, .milliseconds(patience), events)
         }

@@ -79,7 +79,8 @@ final class Scan: Sendable {
         var results = ScanResults(
             filter: options.filter, allowsDuplicates: options.allowsDuplicates, goneAfter: options.goneAfter)
         let scope = ScanScope(call)
-        var isLost = false
+        // While nothing can be heard, silence says nothing.
+        var isDeaf = false
         for await item in inputs {
             let now = ContinuousClock.now - started
             switch item {
@@ -88,14 +89,16 @@ final class Scan: Sendable {
             case .changed(let device): if let found = results.changed(device) { report(found) }
             case .removed(let device): if let found = results.removed(device.path) { reportGone(found, now) }
             case .session(let signal):
-                if case .lost = signal { isLost = true }
-                if case .resubscribed = signal {
-                    isLost = false
+                switch signal {
+                case .lost, .paused: isDeaf = true
+                case .resubscribed, .goesOn:
+                    isDeaf = false
                     results.resumed(at: now)
+                case .stalled: break
                 }
                 report(signal)
             case .time:
-                if !isLost { for found in results.silent(at: now) { reportGone(found, now) } }
+                if !isDeaf { for found in results.silent(at: now) { reportGone(found, now) } }
                 let count = dropped.exchange(0, ordering: .relaxed)
                 if count > 0 { events.post("dropped", ["count": .int(Int64(count))]) }
                 if let duration = options.duration, now >= duration { finish() }
@@ -128,6 +131,7 @@ final class Scan: Sendable {
             if let fix = error.details["fix"] { json.set("fix", fix) }
             events.post("lost", json)
         case .resubscribed: events.post("resubscribed")
+        case .paused, .goesOn: break
         case .stalled(let silence, let restarts):
             let json: JSON = [
                 "code": "bluetooth.scan_stalled",

@@ -134,4 +134,55 @@ import Testing
         #expect(machine.started(at: .zero) == [] && machine.startFailed(off, at: .zero) == [])
         #expect(machine.stopped() == [] && machine.stopped() == [])
     }
+
+    @Test func aPauseEndsTheSessionForAMoment() {
+        var machine = running()
+        #expect(machine.hold() == [.pause] && !machine.isQuiet)
+        #expect(machine.hold() == [])
+        #expect(machine.paused() == [] && machine.isQuiet)
+        #expect(machine.tick(at: .seconds(60), heard: .zero) == [], "nobody is silent who cannot be heard")
+        #expect(machine.join(2, Filter()) == [])
+        #expect(machine.release() == [])
+        #expect(machine.release() == [.start(Filter())])
+        #expect(machine.started(at: .seconds(61)) == [.goOn, .joined([2])])
+        #expect(machine.tick(at: .seconds(62), heard: .zero) == [])
+    }
+
+    @Test func aPauseThatIsOverBeforeItBeganStartsAgain() {
+        var machine = running()
+        _ = machine.hold()
+        #expect(machine.release() == [])
+        #expect(machine.paused() == [.start(Filter())])
+    }
+
+    @Test func aPauseWaitsForAStart() {
+        var machine = DiscoveryMachine()
+        _ = machine.join(1, Filter())
+        #expect(machine.hold() == [] && !machine.isQuiet)
+        #expect(machine.started(at: .zero) == [.joined([1]), .pause])
+        #expect(machine.leave(1) == [])
+        #expect(machine.paused() == [] && machine.isIdle)
+        #expect(machine.join(2, Filter()) == [] && machine.release() == [.start(Filter())])
+    }
+
+    @Test func aRadioThatGoesInAPauseIsTold() {
+        var machine = running()
+        _ = machine.hold()
+        #expect(machine.interrupted(off, at: .zero) == [.lost(off)])
+        #expect(machine.paused() == [] && machine.available() == [])
+        #expect(machine.release() == [.start(Filter())])
+        #expect(machine.started(at: .zero) == [.resubscribed])
+    }
+
+    @Test func aRadioThatGoesEndsAStartAtOnce() {
+        var machine = DiscoveryMachine()
+        _ = machine.join(1, Filter())
+        let first = machine.attempt
+        #expect(machine.interrupted(off, at: .zero) == [.failed([1], off)])
+        _ = machine.join(2, Filter())
+        #expect(machine.started(at: .zero, attempt: first) == [], "the late outcome of the first start")
+        #expect(machine.startFailed(off, at: .zero, attempt: first) == [])
+        #expect(machine.interrupted(off, isBack: true, at: .zero) == [.start(Filter())])
+        #expect(machine.started(at: .zero, attempt: machine.attempt) == [.joined([2])])
+    }
 }

@@ -71,7 +71,7 @@ enum BluezErrors {
         case "AuthenticationRejected", "Rejected":
             return make("pairing_rejected", "The device or a person rejected the pairing.", error)
         case "AuthenticationTimeout": return make("pairing_timeout", "The pairing was not finished in time.", error)
-        case "ConnectionAttemptFailed": return make("connect_failed", "The device could not be reached.", error)
+        case "ConnectionAttemptFailed": return connectFailed("The device could not be reached.", error)
         case "AgentNotAvailable": return make("pairing_failed", "Nobody could answer the pairing.", error)
         case "Blocked": return make("device_blocked", "The device is blocked in this machine's settings.", error)
         case "NotAvailable": return make("not_available", "BlueZ cannot do this now: \(error.message)", error)
@@ -92,7 +92,7 @@ enum BluezErrors {
         case "adapter not powered", "le-connection-adapter-not-powered", "br-connection-adapter-not-powered":
             return adapterOff
         case _ where message.contains("-connection-"):
-            return make("connect_failed", "The device could not be reached (\(message)).", error)
+            return connectFailed("The device could not be reached (\(message)).", error)
         default: return make("failed", "BlueZ: \(message)", error)
         }
     }

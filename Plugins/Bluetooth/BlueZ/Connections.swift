@@ -25,6 +25,9 @@ final class Connections: Sendable {
     private let connections = Mutex<[String: Connection]>([:])
     /// Ids for which a connect is under way.
     private let connecting = Mutex<Set<String>>([])
+    /// BlueZ takes a moment to give an attempt up; what is asked of it before is lost.
+    private static let pause = Duration.seconds(1)
+    private let isSettled = Mutex(ContinuousClock.now)
     private let listeners = Listeners<Event>()
     private let listening = Mutex<Subscription?>(nil)
 
@@ -59,6 +62,18 @@ final class Connections: Sendable {
         }
         defer { connecting.withLock { _ = $0.remove(id) } }
         return try await body()
+    }
+
+    /// An attempt was given up just now.
+    func unsettle() { isSettled.withLock { $0 = .now + Self.pause } }
+
+    /// Waits until BlueZ has taken that an attempt was given up.
+    func settle() async throws(HostError) {
+        do {
+            try await Task.sleep(until: isSettled.withLock { $0 })
+        } catch {
+            throw .cancelled
+        }
     }
 
     private func changed(_ change: Bluez.Change) {

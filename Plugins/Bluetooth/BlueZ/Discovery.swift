@@ -9,6 +9,9 @@ actor Discovery {
         /// The session has ended; it is started again as soon as that is possible.
         case lost(HostError)
         case resubscribed
+        /// Nothing can be heard for a moment, because a device is being connected.
+        case paused
+        case goesOn
         case stalled(silence: Duration, restarts: Int)
     }
 
@@ -25,6 +28,9 @@ actor Discovery {
     private var listening: Subscription?
     /// Interruptions that were acted upon.
     private var handledInterruptions = 0
+    private var pauses: Set<Int> = []
+    /// Who waits for the session to be quiet, by their pause.
+    private var waiting: [Int: OneShot<Void>] = [:]
     private let seen = Mutex(Seen())
 
     /// What the D-Bus thread notes.
@@ -66,6 +72,35 @@ actor Discovery {
         perform(machine.leave(id))
     }
 
+    // MARK: - Pauses
+
+    /// A radio that scans hears a device's answer late: with duplicates filtered, a link takes until the next round.
+    private static let longestPause = Duration.seconds(5)
+
+    /// Ends the session for a moment and returns once that is done; it goes on when the pause is cancelled, and after
+    /// five seconds in any case.
+    func pause() async -> Subscription {
+        nextMember += 1
+        let id = nextMember
+        pauses.insert(id)
+        perform(machine.hold())
+        Task {
+            try? await Task.sleep(for: Self.longestPause)
+            self.goOn(id)
+        }
+        if !machine.isQuiet {
+            let quiet = OneShot<Void>()
+            waiting[id] = quiet
+            try? await quiet.value()
+        }
+        return Subscription { [weak self] in Task { await self?.goOn(id) } }
+    }
+
+    private func goOn(_ id: Int) {
+        waiting.removeValue(forKey: id)?.finish(.success(()))
+        if pauses.remove(id) != nil { perform(machine.release()) }
+    }
+
     // MARK: - What the machine decides
 
     private func perform(_ actions: [DiscoveryMachine.Action]) {
@@ -83,6 +118,13 @@ actor Discovery {
                     await self.stop()
                     self.perform(self.machine.stopped())
                 }
+            case .pause:
+                tell(.paused)
+                Task {
+                    await self.stop()
+                    self.perform(self.machine.paused())
+                }
+            case .goOn: tell(.goesOn)
             case .joined(let ids): for id in ids { members[id]?.joined.finish(.success(())) }
             case .failed(let ids, let error): for id in ids { members[id]?.joined.finish(.failure(error)) }
             case .lost(let error): tell(.lost(error))
@@ -95,16 +137,26 @@ actor Discovery {
                 }
             }
         }
+        if machine.isQuiet {
+            for quiet in waiting.values { quiet.finish(.success(())) }
+            waiting = [:]
+        }
         watchTime()
     }
 
     private func carryOut(_ start: @escaping () async throws(HostError) -> Void) {
+        let attempt = machine.attempt
+        // What happened before does not concern this start.
+        handledInterruptions = seen.withLock { $0.interruptions }
         Task {
             do throws(HostError) {
                 try await start()
-                self.perform(self.machine.started(at: Self.now))
+                self.perform(self.machine.started(at: Self.now, attempt: attempt))
+                // An earlier start that succeeded late has made a session that nobody wants.
+                if self.machine.isIdle { await self.stop() }
             } catch {
-                self.perform(self.machine.startFailed(error, at: Self.now))
+                let reason = self.radio.problem() ?? error
+                self.perform(self.machine.startFailed(reason, at: Self.now, attempt: attempt))
             }
         }
     }
@@ -115,10 +167,8 @@ actor Discovery {
 
     private func start(_ filter: DiscoveryMachine.Filter) async throws(HostError) {
         let adapter = try await radio.adapter()
-        handledInterruptions = seen.withLock { seen in
-            seen.adapter = adapter.path
-            return seen.interruptions
-        }
+        seen.withLock { $0.adapter = adapter.path }
+        if let problem = radio.problem() { throw problem }
         try await setFilter(filter)
         do throws(HostError) {
             try await call("StartDiscovery")
@@ -132,14 +182,8 @@ actor Discovery {
 
     private func setFilter(_ filter: DiscoveryMachine.Filter) async throws(HostError) {
         guard let adapter = seen.withLock({ $0.adapter }) else { return }
-        // Without a filter BlueZ leaves out devices that are not discoverable; it merges those of all clients.
-        var entries: [(String, DBusValue)] = [("Transport", .string("le")), ("DuplicateData", .bool(true))]
-        if let services = filter.services { entries.append(("UUIDs", .strings(services.map(\.full).sorted()))) }
-        if let minRssi = filter.minRssi { entries.append(("RSSI", .int16(Int16(clamping: minRssi)))) }
-        let options = DBusValue.dictionary(
-            entries.map { DBusValue.Entry(.string($0.0), .variant($0.1)) }, element: "{sv}")
         try await radio.bluez.call(
-            adapter, "org.bluez.Adapter1", "SetDiscoveryFilter", options, context: .adapter)
+            adapter, "org.bluez.Adapter1", "SetDiscoveryFilter", filter.options, context: .adapter)
     }
 
     /// Whatever BlueZ says to this, the session is over.
@@ -178,7 +222,7 @@ actor Discovery {
         if interruptions != handledInterruptions {
             handledInterruptions = interruptions
             let moment = BluezErrors.make("interrupted", "The adapter or the Bluetooth daemon was away for a moment.")
-            perform(machine.interrupted(problem ?? moment, at: Self.now))
+            perform(machine.interrupted(problem ?? moment, isBack: problem == nil, at: Self.now))
         }
         if problem == nil { perform(machine.available()) }
     }

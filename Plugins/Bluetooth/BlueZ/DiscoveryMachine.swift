@@ -18,6 +18,10 @@ struct DiscoveryMachine {
         case update(Filter)
         case restart(Filter)
         case stop
+        /// The session ends for a moment; whoever is part of it hears nothing meanwhile.
+        case pause
+        /// The session goes on after a pause.
+        case goOn
         /// These members' scan runs now.
         case joined([Int])
         case failed([Int], HostError)
@@ -28,7 +32,7 @@ struct DiscoveryMachine {
         case probe
     }
 
-    private enum Phase { case idle, starting, running, stopping, lost }
+    private enum Phase { case idle, starting, running, stopping, lost, pausing, paused }
 
     /// Longer than the 10 s for which the kernel scans and the 5 s that BlueZ pauses before it scans again.
     static let silenceLimit = Duration.seconds(25)
@@ -41,11 +45,20 @@ struct DiscoveryMachine {
     private var applied = Filter()
     /// Whether members that ran before were told that the session is lost.
     private var isRecovering = false
+    /// Whether members that ran before wait for the end of a pause.
+    private var isContinuing = false
+    /// How many want the radio to themselves.
+    private var holds = 0
+    /// Which start is under way; the outcome of an earlier one no longer counts.
+    private(set) var attempt = 0
     private var quietSince = Duration.zero
     private var restarts = 0
     private var probed = Duration.zero
 
     var isIdle: Bool { phase == .idle && members.isEmpty }
+
+    /// Whether no session of ours takes the radio's time.
+    var isQuiet: Bool { [.idle, .paused, .lost].contains(phase) }
 
     /// The union of what the members want.
     private var merged: Filter {
@@ -66,7 +79,7 @@ struct DiscoveryMachine {
         case .idle, .lost:
             joining.insert(id)
             return start()
-        case .starting, .stopping:
+        case .starting, .stopping, .pausing, .paused:
             joining.insert(id)
             return []
         case .running: return update() + [.joined([id])]
@@ -77,20 +90,25 @@ struct DiscoveryMachine {
         guard members.removeValue(forKey: id) != nil else { return [] }
         joining.remove(id)
         guard members.isEmpty else { return phase == .running ? update() : [] }
-        isRecovering = false
+        (isRecovering, isContinuing) = (false, false)
         switch phase {
         case .running:
             phase = .stopping
             return [.stop]
-        case .lost:
+        case .lost, .paused:
             phase = .idle
             return []
-        case .idle, .starting, .stopping: return []
+        case .idle, .starting, .stopping, .pausing: return []
         }
     }
 
     private mutating func start() -> [Action] {
+        guard holds == 0 else {
+            phase = .paused
+            return []
+        }
         phase = .starting
+        attempt += 1
         applied = merged
         return [.start(applied)]
     }
@@ -101,10 +119,36 @@ struct DiscoveryMachine {
         return [.update(applied)]
     }
 
+    // MARK: - Pauses
+
+    /// Somebody wants the radio to itself, until `release`.
+    mutating func hold() -> [Action] {
+        holds += 1
+        return phase == .running ? pause() : []
+    }
+
+    mutating func release() -> [Action] {
+        holds -= 1
+        return phase == .paused && holds == 0 ? start() : []
+    }
+
+    private mutating func pause() -> [Action] {
+        phase = .pausing
+        isContinuing = true
+        return [.pause]
+    }
+
+    mutating func paused() -> [Action] {
+        guard phase == .pausing else { return [] }
+        phase = .idle
+        return members.isEmpty ? [] : start()
+    }
+
     // MARK: - Outcomes
 
-    mutating func started(at now: Duration) -> [Action] {
-        guard phase == .starting else { return [] }
+    /// - Parameter attempt: which start has succeeded.
+    mutating func started(at now: Duration, attempt: Int? = nil) -> [Action] {
+        guard phase == .starting, attempt ?? self.attempt == self.attempt else { return [] }
         guard !members.isEmpty else {
             phase = .stopping
             return [.stop]
@@ -112,15 +156,20 @@ struct DiscoveryMachine {
         phase = .running
         quietSince = now
         var actions: [Action] = update()
-        if isRecovering { actions.append(.resubscribed) }
-        isRecovering = false
+        if isRecovering { actions.append(.resubscribed) } else if isContinuing { actions.append(.goOn) }
+        (isRecovering, isContinuing) = (false, false)
         if !joining.isEmpty { actions.append(.joined(joining.sorted())) }
         joining = []
-        return actions
+        return holds == 0 ? actions : actions + pause()
     }
 
-    mutating func startFailed(_ error: HostError, at now: Duration) -> [Action] {
-        guard phase == .starting else { return [] }
+    mutating func startFailed(_ error: HostError, at now: Duration, attempt: Int? = nil) -> [Action] {
+        guard phase == .starting, attempt ?? self.attempt == self.attempt else { return [] }
+        return lose(error, at: now)
+    }
+
+    /// There is no session: who waits for one fails, who had one is told.
+    private mutating func lose(_ error: HostError, at now: Duration) -> [Action] {
         let failed = joining.sorted()
         for id in failed { members[id] = nil }
         joining = []
@@ -143,12 +192,17 @@ struct DiscoveryMachine {
     // MARK: - What happens to the radio
 
     /// The session has ended without our doing: the adapter is off or gone, or the daemon is.
-    mutating func interrupted(_ error: HostError, at now: Duration) -> [Action] {
-        guard phase == .running else { return [] }
-        phase = .lost
-        probed = now
-        isRecovering = true
-        return [.lost(error)]
+    ///
+    /// - Parameter isBack: whether that is over already.
+    mutating func interrupted(_ error: HostError, isBack: Bool = false, at now: Duration) -> [Action] {
+        switch phase {
+        case .starting:
+            if isBack { return start() }
+            attempt += 1
+            return lose(error, at: now)
+        case .running, .pausing, .paused: return lose(error, at: now)
+        case .idle, .stopping, .lost: return []
+        }
     }
 
     /// The adapter is usable.
@@ -164,6 +218,7 @@ struct DiscoveryMachine {
             guard silence >= Self.silenceLimit * min(restarts + 1, 8) else { return [] }
             restarts += 1
             phase = .starting
+            attempt += 1
             return [.stalled(silence: silence, restarts: restarts), .restart(applied)]
         case .lost where now - probed >= Self.probeInterval:
             probed = now

@@ -1,3 +1,4 @@
+import ApsuleDBus
 import ApsuleKit
 
 /// What a scan reports; BlueZ merges the filters of all its clients, so each is applied again here.
@@ -35,5 +36,17 @@ struct ScanFilter: Sendable {
     /// What BlueZ may leave out already.
     var discovery: DiscoveryMachine.Filter {
         DiscoveryMachine.Filter(services: services.isEmpty ? nil : services, minRssi: minRssi)
+    }
+}
+
+extension DiscoveryMachine.Filter {
+    /// As SetDiscoveryFilter takes it.
+    ///
+    /// Without a filter BlueZ leaves out devices that are not discoverable.
+    var options: DBusValue {
+        var entries: [(String, DBusValue)] = [("Transport", .string("le")), ("DuplicateData", .bool(true))]
+        if let services { entries.append(("UUIDs", .strings(services.map(\.full).sorted()))) }
+        if let minRssi { entries.append(("RSSI", .int16(Int16(clamping: minRssi)))) }
+        return .dictionary(entries.map { DBusValue.Entry(.string($0.0), .variant($0.1)) }, element: "{sv}")
     }
 }

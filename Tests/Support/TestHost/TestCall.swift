@@ -41,6 +41,9 @@ public final class TestCall: Sendable {
         return events
     }
 
+    /// Whether it has had its terminal, which `end` then gives without waiting.
+    public var hasEnded: Bool { desk.hasEnded(id) }
+
     /// Makes `event` answer hold from now on, or continue again.
     public func setHold(_ hold: Bool) { desk.setHold(id, hold) }
 

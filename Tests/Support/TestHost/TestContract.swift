@@ -41,7 +41,7 @@ struct TestContract: Sendable {
     }
 
     private func isDeclared(_ code: String, _ operation: OperationDescriptor) -> Bool {
-        code.hasPrefix("host.") || code.hasPrefix("test.") || code == "\(operation.family).unavailable"
+        ["host.", "permission.", "test."].contains { code.hasPrefix($0) } || code == "\(operation.family).unavailable"
             || operation.errors.contains(code)
     }
 }

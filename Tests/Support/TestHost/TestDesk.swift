@@ -62,6 +62,7 @@ final class TestDesk: Sendable {
     func answer(_ id: UInt64) -> OneShot<Message> { state.withLock { $0.calls[id]?.answer } ?? OneShot() }
     func ending(_ id: UInt64) -> OneShot<Message> { state.withLock { $0.calls[id]?.ending } ?? OneShot() }
     func events(_ id: UInt64) -> [(name: String, payload: Message)] { state.withLock { $0.calls[id]?.events ?? [] } }
+    func hasEnded(_ id: UInt64) -> Bool { state.withLock { $0.calls[id]?.isDone ?? true } }
     func setHold(_ id: UInt64, _ hold: Bool) { state.withLock { $0.calls[id]?.isHeld = hold } }
     func setAllows(_ rule: @escaping @Sendable (String, String) -> Bool) { state.withLock { $0.allows = rule } }
     func violate(_ text: String) { state.withLock { $0.violations.append(text) } }
