@@ -80,8 +80,9 @@ extension TestCall {
         var found: Message?
         await eventually(time) {
             found = events.first { $0.name == name && condition($0.payload.json) }?.payload
-            return found != nil
+            return found != nil || hasEnded
         }
+        if found == nil, hasEnded { _ = try await end() }
         return try #require(found, "no event \(name); there were \(Set(events.map(\.name)))")
     }
 }
