@@ -1,4 +1,5 @@
 import ApsuleKit
+import Glibc
 import HostCore
 import ScriptRuntime
 import Synchronization
@@ -134,13 +135,34 @@ import Testing
         #expect(port.started.count == 2)
     }
 
+    /// A plugin may keep what it has given, and may have given it to others: a script writes into memory of its own.
+    @Test func whatAScriptWritesReachesNoPlugin() throws {
+        let port = try CallTests.port()
+        // Not writable, as a plugin's constants are: a script that got it would end this process.
+        let size = 1 << 16
+        let page = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        let theirs = Blob(UnsafeRawBufferPointer(start: page, count: size)) { munmap(page, size) }
+        port.on("echo.later") { call in
+            let blobs = [theirs, Blob([UInt8](repeating: 3, count: size))]
+            call.reply(Payload(json: Array(#"[{"$blob":0},{"$blob":1}]"#.utf8), blobs: blobs))
+        }
+        let lines = Project.output(
+            port,
+            """
+            const [theirs, ours] = await host.echo.later();
+            theirs.fill(9); ours.fill(8);
+            console.log(theirs[0], theirs.length, ours[0], ours.length);
+            """)
+        #expect(lines == ["9 65536 8 65536"])
+        #expect(theirs.withBytes { $0.allSatisfy { $0 == 0 } })
+    }
+
     @Test func blobsCross() throws {
         let port = try CallTests.port()
         let released = Atomic<Int>(0)
         port.on("echo.later") { call in
             #expect(call.arguments.blobs.map(\.count) == [4, 2, 8, 0])
             #expect(call.arguments.blobs[1].withBytes { Array($0) } == [8, 7])
-            // Larger than what is copied: the script sees the memory itself.
             let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 16)
             memory.initializeMemory(as: UInt8.self, repeating: 7)
             let large = Blob(UnsafeRawBufferPointer(memory)) {

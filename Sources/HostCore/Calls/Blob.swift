@@ -2,22 +2,33 @@ public import CApsule
 
 /// Binary data with one owner, released exactly once when the last reference goes.
 ///
-/// `@unchecked Sendable`: the bytes are immutable, and `release` may run on any thread by the ABI's promise.
+/// Its bytes change only after its last receiver, a script, has taken it over (see `isOwnMemory`).
+///
+/// `@unchecked Sendable`: until then the bytes are immutable, and `release` may run on any thread by the ABI's promise.
 public final class Blob: @unchecked Sendable {
     private let pointer: UnsafeRawBufferPointer
     private let release: (() -> Void)?
+    /// Whether the memory is this blob's alone, so that a script may be given it to write into: a copy made here, or pages
+    /// that become private when they are written to.
+    ///
+    /// Not what a plugin owns. Whoever keeps a payload that also goes to a script keeps a copy.
+    public let isOwnMemory: Bool
 
     public init(_ bytes: some Collection<UInt8>) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
         copy.copyBytes(from: bytes)
         pointer = UnsafeRawBufferPointer(copy)
         release = { copy.deallocate() }
+        isOwnMemory = true
     }
 
     /// Takes over memory that `release` gives back.
-    public init(_ pointer: UnsafeRawBufferPointer, release: @escaping () -> Void) {
+    ///
+    /// - Parameter isOwnMemory: nobody else knows the memory, and it may be written to.
+    public init(_ pointer: UnsafeRawBufferPointer, isOwnMemory: Bool = false, release: @escaping () -> Void) {
         self.pointer = pointer
         self.release = release
+        self.isOwnMemory = isOwnMemory
     }
 
     /// Takes over an owned blob, copies a borrowed one.

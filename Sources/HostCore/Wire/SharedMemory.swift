@@ -4,7 +4,9 @@ internal import Glibc
 
 /// Memory that crosses between processes: written once, sealed, then mapped by the receiver without a copy.
 ///
-/// `@unchecked Sendable`: nobody can change the bytes, here or in any process.
+/// Whoever writes to it writes to pages of its own, which the kernel copies at that moment: no other process sees that.
+///
+/// `@unchecked Sendable`: nobody else can change the bytes, here or in any process.
 final class SharedMemory: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 
@@ -19,7 +21,8 @@ final class SharedMemory: @unchecked Sendable {
             bytes = UnsafeRawBufferPointer(start: nil, count: 0)
             return
         }
-        guard let base = mmap(nil, Int(size), PROT_READ, MAP_SHARED, file.raw, 0), base != MAP_FAILED else {
+        guard let base = mmap(nil, Int(size), PROT_READ | PROT_WRITE, MAP_PRIVATE, file.raw, 0), base != MAP_FAILED
+        else {
             throw .system("Shared memory cannot be mapped", errno)
         }
         bytes = UnsafeRawBufferPointer(start: base, count: Int(size))
@@ -31,7 +34,9 @@ final class SharedMemory: @unchecked Sendable {
 
     /// A part as a blob, which keeps the whole mapped.
     func blob(_ range: Range<Int>) -> Blob {
-        Blob(UnsafeRawBufferPointer(rebasing: bytes[range])) { [self] in withExtendedLifetime(self) {} }
+        Blob(UnsafeRawBufferPointer(rebasing: bytes[range]), isOwnMemory: true) { [self] in
+            withExtendedLifetime(self) {}
+        }
     }
 
     /// Puts pieces one behind the other into new memory and seals it.

@@ -26,12 +26,15 @@ enum BlobTransfer {
         }
     }
 
-    /// An array of Uint8Arrays, the larger ones over the blob's own memory; undefined where there are none.
+    /// An array of Uint8Arrays, the larger ones over the blob's memory where that is nobody else's; undefined where there
+    /// are none.
+    ///
+    /// What a plugin owns is copied: a script may write into its array, and the plugin may still read its memory.
     static func arrays(_ context: JSContextRef, _ blobs: [Blob]) -> JSValueRef? {
         guard !blobs.isEmpty else { return JSValueMakeUndefined(context) }
         let list = JSObjectMakeArray(context, 0, nil, nil)
         for (index, blob) in blobs.enumerated() {
-            let array = blob.count < smallest ? copy(context, blob) : adopt(context, blob)
+            let array = blob.count < smallest || !blob.isOwnMemory ? copy(context, blob) : adopt(context, blob)
             JSObjectSetPropertyAtIndex(context, list, UInt32(index), array, nil)
         }
         return list

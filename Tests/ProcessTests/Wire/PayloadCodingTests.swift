@@ -85,6 +85,20 @@ struct PayloadCodingTests {
         #expect(try mappings() == 0)
     }
 
+    /// A script writes into the blobs it gets: neither their sender nor another receiver may see that.
+    @Test func whoWritesToABlobWritesToItsOwnPages() throws {
+        let size = 200_000
+        let encoded = try encode(Payload(json: [], blobs: [Blob(bytes(size, 5))]))
+        let (first, second) = (
+            try #require(try decode(encoded.body, encoded.files)?.blobs[0]),
+            try #require(try decode(encoded.body, encoded.files)?.blobs[0])
+        )
+        #expect(first.isOwnMemory)
+        first.withBytes { UnsafeMutableRawBufferPointer(mutating: $0).initializeMemory(as: UInt8.self, repeating: 0) }
+        #expect(first.withBytes { $0.allSatisfy { $0 == 0 } })
+        #expect(second.withBytes { Array($0) } == bytes(size, 5))
+    }
+
     @Test func refusesMemoryThatIsNotWhatItSays() throws {
         let encoded = try encode(Payload(json: [], blobs: [Blob(bytes(100_000, 0))]))
         // Without the file, with a file that is too short, one that can still change, and one that is no memory.
