@@ -1,6 +1,7 @@
 /* System calls that Swift cannot make itself: variadic ones, and those without a libc wrapper. */
 #ifndef APSULE_HOST_CORE_H
 #define APSULE_HOST_CORE_H
+#include <stddef.h>
 #include <stdint.h>
 
 /* openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS: a descriptor, or -errno. */
@@ -17,6 +18,9 @@ void host_name_thread(const char *name);
 
 /* statfs(2): the file system's id; 0, or -errno. */
 int32_t host_file_system(const char *path, uint64_t *id);
+
+/* SHA-256 of `size` bytes at `data`, into the 32 bytes at `digest`. */
+void host_sha256(const uint8_t *data, size_t size, uint8_t *digest);
 
 /* Tells the processor that this thread only waits for another to write. */
 static inline void host_relax(void) {

@@ -41,13 +41,23 @@ public struct ProjectIdentity: Sendable, Hashable {
         return String(origin[origin.index(after: colon)..<mark])
     }
 
-    /// A folder name for it: the id and a hash of the origin.
-    var folderName: String { "\(id)-\(String(Hash.fnv1a(origin), radix: 16))" }
+    /// A folder name for it: the id and half of the origin's SHA-256.
+    ///
+    /// Nobody can make a second origin of the same name, which would be given the first one's data.
+    var folderName: String { "\(id)-\(Hash.sha256(Array(origin.utf8)).prefix(32))" }
 }
 
-/// A hash that is the same in every process; not for secrets.
 enum Hash {
-    static func fnv1a(_ text: String) -> UInt64 {
-        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    /// SHA-256 in hexadecimal digits.
+    static func sha256(_ bytes: [UInt8]) -> String {
+        let digest = [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
+            host_sha256(bytes, bytes.count, digest.baseAddress)
+            count = 32
+        }
+        return String(decoding: digest.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }
