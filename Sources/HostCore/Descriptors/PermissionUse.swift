@@ -47,6 +47,8 @@ public struct Requirement: Sendable, Hashable {
 
 /// Which argument is checked against which scope, and how the two are compared.
 public struct ScopeRule: Sendable, Hashable {
+    /// `equal`: the text as it is; `uuid`: any spelling of one; `origin`: a URL or host, of which scheme, host and port
+    /// count.
     public enum Match: String, Sendable { case equal, origin, uuid }
 
     public let scope: String

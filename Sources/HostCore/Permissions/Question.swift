@@ -36,7 +36,7 @@ public struct Question: Sendable, Hashable {
         if let permission {
             var scopes: [String: [String]] = [:]
             for rule in scope {
-                let values = Self.values(at: rule.argument, in: arguments)
+                let values = Self.values(of: rule, in: arguments)
                 if !values.isEmpty { scopes[rule.scope, default: []] += values }
             }
             needs.append(Need(permission: permission.name, level: permission.level, scopes: scopes))
@@ -50,14 +50,11 @@ public struct Question: Sendable, Hashable {
         self.needs = needs
     }
 
-    private static func values(at path: String, in arguments: JSON) -> [String] {
-        found(at: path, in: arguments).flatMap { value -> [String] in
-            if case .array(let values) = value { values.map(text) } else { [text(of: value)] }
+    private static func values(of rule: ScopeRule, in arguments: JSON) -> [String] {
+        found(at: rule.argument, in: arguments).flatMap { value -> [String] in
+            if case .array(let values) = value { values.map(rule.text) } else { [rule.text(of: value)] }
         }
     }
-
-    /// What is compared with a scope; of what is no string the JSON, so that nothing slips by unchecked.
-    private static func text(of value: JSON) -> String { value.stringValue ?? value.text }
 
     /// The values at a dotted path; an array on the way is gone through element by element.
     private static func found(at path: String, in arguments: JSON) -> [JSON] {

@@ -22,9 +22,9 @@ extension Declaration {
             }
         }
         for (scope, values) in need.scopes.sorted(by: { $0.key < $1.key }) {
-            guard let allowed = scopes[scope] else { continue }
-            for value in values where !allowed.contains(where: { ScopeMatch.matches($0, value, scope: scope) }) {
-                return "\(SafeText.escape(value)) is outside the declared \(scope)."
+            let rule = ScopeMatch(scope, of: permission.name)
+            for value in values {
+                if let refusal = rule.refusal(value, allowed: scopes[scope]) { return refusal }
             }
         }
         return nil
@@ -41,11 +41,14 @@ extension Declaration {
         let widest = permission.levels.count - 1
         let wanted = min(Self.place(level, permission), widest)
         guard wanted <= Self.place(approved.level, permission) else { return false }
+        for (scope, declared) in scopes where approved.scopes[scope] == nil {
+            let rule = ScopeMatch(scope, of: permission.name)
+            guard declared.allSatisfy(rule.isInUnlimited) else { return false }
+        }
         for (scope, allowed) in approved.scopes {
             guard let declared = scopes[scope] else { return false }
-            let covered = declared.allSatisfy { value in
-                allowed.contains { ScopeMatch.matches($0, value, scope: scope) }
-            }
+            let rule = ScopeMatch(scope, of: permission.name)
+            let covered = declared.allSatisfy { entry in allowed.contains { rule.covers($0, entry) } }
             guard covered else { return false }
         }
         return operationsAreWithin(approved)
@@ -61,25 +64,5 @@ extension Declaration {
         // A list of what is on is not compared with one of what is off: a person is asked.
         let mineOff = Set(operations.filter { !$0.value }.keys)
         return off.isSubset(of: mineOff)
-    }
-}
-
-/// How a scope entry is compared with a value.
-enum ScopeMatch {
-    static func matches(_ entry: String, _ value: String, scope: String) -> Bool {
-        switch scope {
-        case "services": return normalizedUUID(entry) == normalizedUUID(value)
-        default: return entry == value
-        }
-    }
-
-    /// `180d`, `0x180D` and the 128-bit form are one UUID; other names are compared in lower case.
-    static func normalizedUUID(_ text: String) -> String {
-        var text = text.lowercased()
-        if text.hasPrefix("0x") { text.removeFirst(2) }
-        let isHex = text.utf8.allSatisfy { $0.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
-        if isHex, text.utf8.count == 4 { return "0000\(text)-0000-1000-8000-00805f9b34fb" }
-        if isHex, text.utf8.count == 8 { return "\(text)-0000-1000-8000-00805f9b34fb" }
-        return text
     }
 }

@@ -64,6 +64,9 @@ public struct Declaration: Sendable, Hashable {
                 guard let text = value.stringValue else {
                     throw reader.error("manifest.invalid", key, "must hold strings only")
                 }
+                if let problem = ScopeMatch(scope, of: permission.name).problem(text) {
+                    throw reader.error("manifest.invalid", key, "\(problem), and not \(SafeText.escape(text))")
+                }
                 scopes[scope]?.append(text)
             }
         default:

@@ -44,6 +44,20 @@ import Testing
         #expect(try bench.authority().status("bluetooth") == "prompt")
     }
 
+    /// What a project asks for on purpose is given only where it lasts for the call that follows.
+    @Test func aRequestTellsWhatTheNextCallWillFind() async throws {
+        let bench = try PermissionBench()
+        let authority = try bench.authority()
+        for (answer, state) in [(PromptAnswer.once, "prompt"), (.run, "granted")] {
+            bench.prompter.answer(answer)
+            let told = await withCheckedContinuation { continuation in
+                authority.request("bluetooth") { continuation.resume(returning: $0) }
+            }
+            #expect(told == state)
+            #expect(await authority.verdict().isAllowed == (state == "granted"))
+        }
+    }
+
     @Test func runIsForThisRun() async throws {
         let bench = try PermissionBench()
         let authority = try bench.authority()
@@ -227,7 +241,8 @@ import Testing
         #expect(values(["services": "a"]) == ["a"])
         #expect(values([:]) == nil)
         // Whatever it is, it is compared, and not left out.
-        #expect(values(["services": [1, true, ["a": 1]]]) == ["1", "true", "{\"a\":1}"])
+        #expect(
+            values(["services": [1, true, ["a": 1]]]) == ["00000001-0000-1000-8000-00805f9b34fb", "true", "{\"a\":1}"])
         let path = try #require(try Descriptor(FakeHost.descriptor).operation("path"))
         #expect(Question(path, ["from": "a"]).needs.map(\.permission) == ["storage"])
         #expect(Question(path, ["from": "a", "when": false]).needs.map(\.permission) == ["storage", "network"])
@@ -248,5 +263,116 @@ import Testing
         #expect(await authority.verdict(undeclared).rule == "undeclared")
         let unknown = Question(operation: "x.y", needs: [Need(permission: "teleport")])
         #expect(await authority.verdict(unknown).rule == "unknown")
+    }
+}
+
+/// Scopes of hosts, from the manifest and the arguments to the verdict.
+@Suite struct HostRulesTests {
+    private static let network: JSON = [
+        "apsule": 1, "family": "net", "version": "1.0.0", "summary": "Connects.",
+        "permission": ["name": "network", "scopes": ["hosts"]],
+        "operations": [
+            "get": [
+                "summary": "Gets.", "scope": ["hosts": ["argument": "url", "match": "origin"]],
+                "arguments": ["type": "object", "properties": ["url": ["type": "string"]]],
+            ]
+        ],
+    ]
+
+    @Test func aCallIsJudgedByTheOriginOfItsURL() async throws {
+        let bench = try PermissionBench()
+        let authority = try bench.authority(
+            ["network": ["hosts": ["https://*.example.com"]]], allowed: ["network"])
+        let get = try #require(try Descriptor(Self.network).operations.first)
+        for (url, isAllowed) in [
+            ("https://a.example.com/x?y", true), ("https://A.EXAMPLE.com:443/other", true),
+            ("http://a.example.com", false),
+            ("https://evil.org/a.example.com", false), ("https://a.example.com\\@evil.org", false),
+            ("nonsense url", false),
+            ("https://a.example.com 93.184.216.34", false), ("https://a.example.com @evil.org", false),
+        ] {
+            let verdict = await authority.verdict(Question(get, ["url": .string(url)]))
+            #expect(verdict.isAllowed == isAllowed, "\(url)")
+            #expect(isAllowed || verdict.rule == "scope")
+        }
+        // One answer for all of an origin: the gate keeps it, and the audit counts it.
+        #expect(
+            Question(get, ["url": "https://a.example.com/x"]) == Question(get, ["url": "https://A.example.com:443/y?z"])
+        )
+        #expect(
+            Question(get, ["url": "https://a.example.com/x"]).needs[0].scopes == [
+                "hosts": ["https://a.example.com:443"]
+            ])
+    }
+
+    /// What a plugin asks about while a call runs: where it was redirected to, and what a name resolved to.
+    @Test func redirectsAndResolvedAddressesAreJudgedToo() throws {
+        let bench = try PermissionBench()
+        let gate = Gate(
+            authority: try bench.authority(
+                ["network": ["hosts": ["example.com", "192.168.1.5"]]], allowed: ["network"]))
+        let get = try #require(try Descriptor(Self.network).operations.first)
+        func allows(_ value: String) -> Bool { gate.allows(get, scope: "hosts", value: value, once: false) }
+        #expect(allows("https://example.com/next"))
+        #expect(!allows("https://other.example.com/next"))
+        #expect(allows("https://example.com 93.184.216.34"))
+        #expect(!allows("https://example.com 127.0.0.1"))
+        #expect(allows("https://example.com 192.168.1.5"))
+    }
+
+    @Test func anUnlimitedScopeStopsAtThisDevice() async throws {
+        let bench = try PermissionBench()
+        let authority = try bench.authority(["network": true], allowed: ["network"])
+        let get = try #require(try Descriptor(Self.network).operations.first)
+        #expect(await authority.verdict(Question(get, ["url": "https://example.com/"])).isAllowed)
+        let verdict = await authority.verdict(Question(get, ["url": "http://2130706433/"]))
+        #expect(verdict.rule == "scope")
+        #expect(verdict.error?.details["reason"]?.stringValue?.contains("this device itself") == true)
+    }
+
+    @Test func anEntryForThisDeviceIsAskedAbout() async throws {
+        let bench = try PermissionBench()
+        bench.prompter.answer(.always)
+        let get = try #require(try Descriptor(Self.network).operations.first)
+        let question = Question(get, ["url": "https://example.com/"])
+        #expect(await (try bench.authority(["network": true])).verdict(question).isAllowed)
+        // Fewer hosts than "all of the Internet" need no new answer; this device was not among those.
+        #expect(await (try bench.authority(["network": ["hosts": ["example.com"]]])).verdict(question).isAllowed)
+        let wider = await (try bench.authority(["network": ["hosts": ["example.com", "127.0.0.1"]]])).verdict(question)
+        #expect(wider.rule == "no_prompt")
+    }
+
+    @Test func aShrunkListOfHostsNeedsNoNewAnswer() async throws {
+        let bench = try PermissionBench()
+        bench.prompter.answer(.always)
+        let get = try #require(try Descriptor(Self.network).operations.first)
+        let question = Question(get, ["url": "https://a.example.com/"])
+        #expect(await (try bench.authority(["network": ["hosts": ["*.example.com"]]])).verdict(question).isAllowed)
+        for hosts: JSON in [["https://a.example.com"], ["a.example.com", "*.b.example.com"], ["*.example.com:443"]] {
+            #expect(await (try bench.authority(["network": ["hosts": hosts]])).verdict(question).rule != "no_prompt")
+        }
+        for hosts: JSON in [["*.example.com", "example.com"], ["a.example.com", "a.example.org"]] {
+            #expect(await (try bench.authority(["network": ["hosts": hosts]])).verdict(question).rule == "no_prompt")
+        }
+    }
+
+    @Test(arguments: [
+        "", "*", "*.", "https://example.com/path", "http://*", "exa mple.com", "*.1.2.3.4", "a.*.com", "1.2.3.999",
+    ])
+    func entriesThatAreNoneAreRefused(entry: String) throws {
+        let error = #expect(throws: HostError.self) {
+            try PermissionBench.manifest(["network": ["hosts": ["ok.example", .string(entry)]]])
+        }
+        #expect(error?.code == "manifest.invalid")
+        #expect(error?.message.contains("example.com") == true)
+    }
+
+    /// A number is a UUID of 16 bits, and none whose digits it has.
+    @Test func numbersAreUUIDs() throws {
+        let descriptor = try Descriptor(FakeHost.descriptor)
+        let guarded = try #require(descriptor.operations.first { $0.name == "guarded" })
+        let question = Question(guarded, ["services": [0x180d, "180D", "0x180d"]])
+        let uuid = "0000180d-0000-1000-8000-00805f9b34fb"
+        #expect(question.needs[0].scopes == ["services": [uuid, uuid, uuid]])
     }
 }

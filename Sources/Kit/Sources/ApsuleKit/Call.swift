@@ -66,6 +66,19 @@ public final class Call: Sendable {
     /// May this call touch `value` under a scope that its descriptor declares? Never prompts; may take a moment.
     public func allows(_ scope: String, _ value: String) -> Bool { link.allows(id, scope, value) }
 
+    /// Whether this call may reach a place of the network: the next hop of a redirect, an address of a name.
+    ///
+    /// To be asked before each connection, with the address; so that no name leads where its address would not be allowed.
+    ///
+    /// - Parameters:
+    ///   - place: a URL, or a host with or without a port.
+    ///   - address: IPv4 or IPv6, without brackets; nil before it is known.
+    public func allows(place: String, at address: String? = nil) -> Bool {
+        // A space would make two values of one, of which the first alone is a place.
+        guard !place.utf8.contains(0x20) else { return false }
+        return allows("hosts", address.map { "\(place) \($0)" } ?? place)
+    }
+
     func cancel() {
         let handlers = cancellation.withLock { state in
             state.isCancelled = true
