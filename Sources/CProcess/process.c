@@ -18,6 +18,14 @@ int32_t process_event(void) {
     return event < 0 ? -errno : event;
 }
 
+int32_t process_pipe(int32_t *read_end, int32_t *write_end) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -errno;
+    *read_end = ends[0];
+    *write_end = ends[1];
+    return 0;
+}
+
 int32_t process_open(int32_t pid) {
     long pidfd = syscall(SYS_pidfd_open, pid, 0);
     return pidfd < 0 ? -errno : (int32_t)pidfd;

@@ -48,31 +48,21 @@ enum Probe {
     private static let patienceMs = 10_000
 
     static func all(_ registry: Registry, installation: Installation = Installation()) {
-        let launcher = PluginHostLauncher(installation: installation, registry: registry, files: nil)
+        let launcher = PluginHostLauncher(
+            installation: installation, registry: registry, files: nil, console: StandardErrorConsole())
         for entry in registry.snapshot.entries where entry.provider == "bundled" && entry.status == .unprobed {
             guard let descriptor = entry.descriptor else { continue }
             do throws(HostError) {
                 let status =
                     try descriptor.process == "own"
                     ? launcher.start(entry.family).probe(milliseconds: patienceMs)
-                    : here(PluginLibrary(path: entry.path, descriptor: descriptor))
+                    : PluginLibrary(path: entry.path, descriptor: descriptor).probe(milliseconds: patienceMs)
                 registry.mark(
                     entry.family, status?["status"] == "ready" ? .ready : .unavailable, error(entry.family, status))
             } catch {
                 registry.mark(entry.family, .invalid, error)
             }
         }
-    }
-
-    private static func here(_ library: PluginLibrary) -> JSON? {
-        let answered = Semaphore()
-        let answer = Mutex<JSON?>(nil)
-        library.probe { status in
-            answer.withLock { $0 = status }
-            answered.signal()
-        }
-        answered.wait()
-        return answer.withLock { $0 }
     }
 
     private static func error(_ family: String, _ status: JSON?) -> HostError? {

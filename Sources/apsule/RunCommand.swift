@@ -64,7 +64,7 @@ enum RunCommand {
             confinement: confinement, start: target.start(plugins: options.all("plugins")), files: passed,
             limits: target.limits, authority: authority,
             pluginHosts: PluginHostLauncher(
-                installation: host.installation, registry: host.registry, files: files),
+                installation: host.installation, registry: host.registry, files: files, console: console),
             hooks: Worker.Hooks(
                 console: { console.write($0, source: $1, $2) },
                 settled: { running.withLock { $0 }?.stop() },

@@ -3,7 +3,7 @@ import HostCore
 import Synchronization
 
 /// What a running project prints: stdout for log and info, stderr for warnings and errors; held back during a question.
-final class RunConsole: Sendable {
+final class RunConsole: ConsoleSink {
     private let json: Bool
     private let state = Mutex((paused: false, held: [(isError: Bool, line: String)]()))
 
@@ -20,7 +20,7 @@ final class RunConsole: Sendable {
                     .init("text", .string(text)),
                 ]).text
         } else {
-            line = source == "script" ? text : "\(source): \(text)"
+            line = source == "script" ? text : "\(source): \(SafeText.escape(text, limit: 20_000))"
         }
         print(isError && !json, line)
     }

@@ -58,7 +58,8 @@ final class FamilyRig: Sendable {
         case .inProcess:
             return try PluginProvider(PluginLibrary(path: path, descriptor: descriptor), project: project, host: host)
         case .pluginHost:
-            let launcher = PluginHostLauncher(installation: Installation(), registry: registry, files: files)
+            let launcher = PluginHostLauncher(
+                installation: Installation(), registry: registry, files: files, console: RecordingConsole())
             return RemoteProvider(descriptor, project: project, host: host) { () throws(HostError) in
                 try launcher.start(descriptor.family)
             }

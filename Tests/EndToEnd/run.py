@@ -174,6 +174,10 @@ def a_worker_has_no_powers_and_a_clean_environment():
         check(not names & {"JSC_useJIT", "SECRET", "GIO_MODULE_DIR", "SSLKEYLOGFILE", "LD_PRELOAD"}, names)
         with open(f"/proc/{worker}/status") as f:
             status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        # Only the parent writes to the terminal, which holds lines back while a person is asked.
+        for number in (0, 1, 2):
+            at = os.readlink(f"/proc/{worker}/fd/{number}")
+            check(at == "/dev/null" or at.startswith("pipe:") and at != os.readlink(f"/proc/{p.pid}/fd/{number}"), at)
         check(int(status["CapEff"], 16) == 0 and int(status["CapBnd"], 16) == 0 and status["NoNewPrivs"] == "1", status)
     finally:
         p.send_signal(signal.SIGINT)

@@ -22,6 +22,9 @@ int32_t process_spawn(
 /* A counter to wake a poll(2) with, close-on-exec and nonblocking. */
 int32_t process_event(void);
 
+/* A pipe that no child inherits unasked; 0, or -errno. */
+int32_t process_pipe(int32_t *read_end, int32_t *write_end);
+
 /* pidfd_open(2), close-on-exec: names one process, and never another that later has its number. */
 int32_t process_open(int32_t pid);
 

@@ -53,7 +53,8 @@ public final class Host: Sendable {
     ) throws(HostError) -> Dispatcher {
         let sandbox: ProjectFiles
         if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
-        let launcher = PluginHostLauncher(installation: installation, registry: registry, files: sandbox)
+        let launcher = PluginHostLauncher(
+            installation: installation, registry: registry, files: sandbox, console: console)
         let link = authority as? WorkerLink
         let providers = ProviderFactory(
             registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings,

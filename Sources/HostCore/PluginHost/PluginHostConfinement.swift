@@ -18,8 +18,10 @@ public struct PluginHostConfinement: Sendable {
 
     /// `apsule plugin-host`, started through the launcher.
     ///
-    /// - Parameter socket: its end of the channel.
-    public func command(socket: OwnedFile) -> ChildCommand {
+    /// - Parameters:
+    ///   - socket: its end of the channel.
+    ///   - output: where standard output and error go; nil: nowhere.
+    public func command(socket: OwnedFile, output: OwnedFile? = nil) -> ChildCommand {
         var arguments: [String] = []
         func allow(_ option: String, _ paths: [String]) {
             for path in paths where access(path, F_OK) == 0 { arguments += [option, path] }
@@ -30,10 +32,11 @@ public struct PluginHostConfinement: Sendable {
         allow("--dev", ["/dev/null"] + asked("devices"))
         arguments += ["--filter", "--rlimit", "core=0", "--keep", "3", "--parent", String(getpid())]
         arguments += ["--", installation.folder + "/apsule", "plugin-host", library]
+        var descriptors: [Int32: OwnedFile] = [3: socket]
+        if let output { (descriptors[1], descriptors[2]) = (output, output) }
         return ChildCommand(
             installation.folder + "/apsule-launch", arguments,
-            environment: ChildEnvironment(proxies: descriptor?.permission == "network"), descriptors: [3: socket],
-            inheritsOutput: true)
+            environment: ChildEnvironment(proxies: descriptor?.permission == "network"), descriptors: descriptors)
     }
 
     private func asked(_ kind: String) -> [String] {

@@ -7,11 +7,15 @@ public final class PluginHostLauncher: Sendable {
     private let installation: Installation
     private let registry: Registry
     private let files: ProjectFiles?
+    private let console: any ConsoleSink
     private let children = Mutex<(running: [Int64: ChildProcess], last: Int64)>(([:], 0))
 
-    /// - Parameter files: the project's sandbox, in which each family has its own folder.
-    public init(installation: Installation, registry: Registry, files: ProjectFiles?) {
+    /// - Parameters:
+    ///   - files: the project's sandbox, in which each family has its own folder.
+    ///   - console: gets what plugins and their libraries write to standard output and error.
+    public init(installation: Installation, registry: Registry, files: ProjectFiles?, console: any ConsoleSink) {
         (self.installation, self.registry, self.files) = (installation, registry, files)
+        self.console = console
     }
 
     public func start(_ family: String) throws(HostError) -> PluginHostConnection {
@@ -46,6 +50,8 @@ public final class PluginHostLauncher: Sendable {
         let folder = files.flatMap { $0.dataDirectory(family) < 0 ? nil : "\($0.path)/\(family)" }
         let confinement = PluginHostConfinement(
             installation: installation, library: entry.path, descriptor: entry.descriptor, folder: folder)
-        return (mine, try ChildProcess.start(confinement.command(socket: theirs)))
+        let output = try ChildOutput { [console] in console.write(.warning, source: family, $0) }
+        defer { output.started() }
+        return (mine, try ChildProcess.start(confinement.command(socket: theirs, output: output.file)))
     }
 }

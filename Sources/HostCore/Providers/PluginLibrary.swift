@@ -1,6 +1,7 @@
 public import ApsuleKit
 internal import CApsule
 internal import Glibc
+internal import Synchronization
 
 /// One loaded plugin library; it stays mapped until the process ends.
 ///
@@ -72,6 +73,22 @@ public final class PluginLibrary: @unchecked Sendable {
                 answer.completion(
                     (try? JSON(parsing: bytes)) ?? ["status": "unavailable", "reason": "The probe gave no JSON."])
             }, token)
+    }
+
+    /// Asks, and waits for the answer: nil where none came in time.
+    ///
+    /// On a thread of its own, which is left behind where the plugin does not return.
+    public func probe(milliseconds: Int) -> JSON? {
+        let answered = Signal()
+        let answer = Mutex<JSON?>(nil)
+        Thread.start(name: "apsule.probe") { [self] in
+            probe { status in
+                answer.withLock { $0 = status }
+                answered.post()
+            }
+        }
+        _ = answered.wait(milliseconds: milliseconds)
+        return answer.withLock { $0 }
     }
 }
 

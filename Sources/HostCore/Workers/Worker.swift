@@ -31,6 +31,7 @@ public final class Worker: Sendable {
     private let child: ChildProcess
     private let pluginHosts: PluginHostLauncher
     private let channel: ControlChannel
+    private let output: ChildOutput
     private let authority: PermissionAuthority
     private let hooks: Hooks
     private let limits: Manifest.Limits
@@ -57,7 +58,11 @@ public final class Worker: Sendable {
         self.pluginHosts = pluginHosts
         let (mine, theirs) = try OwnedFile.socketPair()
         channel = ControlChannel(mine)
-        child = try ChildProcess.start(try confinement.command(control: theirs))
+        // What the engine and plugins write themselves, in their last moments above all.
+        let output = try ChildOutput { hooks.console(.warning, "worker", $0) }
+        defer { output.started() }
+        self.output = output
+        child = try ChildProcess.start(try confinement.command(control: theirs, output: output.file))
         channel.send(.start, start, files: files)
         authority.onRevoked { [channel] revocation in
             channel.send(.revoked, ["permission": .string(revocation.permission)])
@@ -179,6 +184,7 @@ public final class Worker: Sendable {
     private func exited(_ status: ProcessEnd) {
         channel.close()
         pluginHosts.killAll()
+        output.wait(milliseconds: 500)
         let (failure, lost) = state.withLock { ($0.failure, $0.lost) }
         if let lost { return hooks.ended(.lost(lost)) }
         if let failure { return hooks.ended(.failed(failure)) }
