@@ -122,6 +122,7 @@ static int probe(const struct options *options) {
     int abi = (int)syscall(SYS_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
     int error = errno;
     const char *missing = abi < 1 ? "this kernel has no Landlock"
+                          : options->lenient           ? NULL
                           : options->no_tcp && abi < 4 ? "this kernel's Landlock has no rules for TCP"
                           : options->scoped && abi < 6 ? "this kernel's Landlock has no scopes" : NULL;
     if (missing != NULL && !options->best_effort)

@@ -38,6 +38,8 @@ struct options {
     bool no_tcp;
     bool scoped;
     bool filter;
+    /* Files are confined or nothing starts; what newer kernels can take away besides is taken where it can be. */
+    bool lenient;
     bool best_effort;
     char *const *program;
 };

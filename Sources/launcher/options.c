@@ -17,6 +17,7 @@ static const char usage[] =
     "  --no-tcp            no TCP but to the ports that --tcp names\n"
     "  --tcp PORT          connect to this port\n"
     "  --scoped            no signals to, and no abstract sockets of, processes outside\n"
+    "  --lenient           pass over --no-tcp and --scoped where this kernel has no such rules\n"
     "  --filter            refuse the system calls that only a debugger or an administrator needs\n"
     "  --env NAME=VALUE    add to the environment\n"
     "  --chdir PATH        start there\n"
@@ -74,6 +75,7 @@ static bool take_flag(const char *name, struct options *options) {
         {"--no-tcp", &options->no_tcp},
         {"--scoped", &options->scoped},
         {"--filter", &options->filter},
+        {"--lenient", &options->lenient},
         {"--best-effort", &options->best_effort},
     };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int close_ok(int descriptor) {
@@ -37,6 +40,35 @@ static int connect_to(int port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     return connect(descriptor, (struct sockaddr *)&address, sizeof address);
+}
+
+static int bind_to(int port) {
+    int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    return bind(descriptor, (struct sockaddr *)&address, sizeof address);
+}
+
+/* An abstract socket where the name does not begin with a slash. */
+static int connect_local(const char *name) {
+    int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t start = name[0] == '/' ? 0 : 1;
+    snprintf(address.sun_path + start, sizeof address.sun_path - start, "%s", name);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + start + strlen(name));
+    return connect(descriptor, (struct sockaddr *)&address, size);
+}
+
+static int execute(const char *path) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        execl(path, path, "--version", NULL);
+        _exit(errno);
+    }
+    if (child < 0 || waitpid(child, &status, 0) < 0) return -1;
+    errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+    return errno == 0 ? 0 : -1;
 }
 
 static int list(const char *path) {
@@ -74,6 +106,9 @@ static int attempt(const char *verb, const char *argument) {
     if (strcmp(verb, "mkdir") == 0) return mkdir(argument, 0700);
     if (strcmp(verb, "symlink") == 0) return symlink("/etc/passwd", argument);
     if (strcmp(verb, "connect") == 0) return connect_to(atoi(argument));
+    if (strcmp(verb, "bind") == 0) return bind_to(atoi(argument));
+    if (strcmp(verb, "local") == 0) return connect_local(argument);
+    if (strcmp(verb, "execute") == 0) return execute(argument);
     if (strcmp(verb, "signal") == 0) return kill(atoi(argument) != 0 ? atoi(argument) : getppid(), 0);
     if (strcmp(verb, "ptrace") == 0) return (int)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     if (strcmp(verb, "uring") == 0) return close_ok((int)syscall(SYS_io_uring_setup, 1, NULL));
