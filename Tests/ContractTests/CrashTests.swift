@@ -70,6 +70,28 @@ struct CrashTests {
         try await hanging.done()
     }
 
+    /// A process that does not end what was cancelled is ended, once nobody waits for anything else in it.
+    @Test(arguments: ["hang", "stop"]) func endsAHangThatNobodyWaitsFor(_ how: String) async throws {
+        let served = try Served(.pluginHost)
+        defer { served.provider.close() }
+        let waiting = served.start("wait")
+        #expect(try await served.call("nothing") == .null)
+        let hanging = served.start("crash", ["how": .string(how)])
+        try await Task.sleep(for: .milliseconds(200))
+        hanging.cancel()
+        served.provider.overdue(hanging.id)
+        // Somebody still waits for another call.
+        if how == "hang" { #expect(try await served.call("nothing") == .null) }
+        #expect(!hanging.sink.isDone && !waiting.sink.isDone)
+        waiting.cancel()
+        if how == "hang" { try await waiting.done() } else { served.provider.overdue(waiting.id) }
+        let sink = try await hanging.done()
+        #expect(sink.errors.first?.code == "plugin.crashed")
+        #expect(sink.errors.first?.message.contains("hung") == true)
+        #expect(sink.terminals == 1)
+        #expect(try await served.call("nothing") == .null)
+    }
+
     /// Nothing is kept of a process that is gone: no memory, no descriptor, no thread, no zombie.
     @Test func staysFlatOverAThousandCrashes() async throws {
         let served = try Served(.pluginHost, policy: patient)
@@ -125,6 +147,29 @@ struct CrashTests {
         let (mine, theirs) = try OwnedFile.socketPair()
         let silent = PluginHostConnection(socket: mine, process: Liar(theirs, []))
         #expect(silent.probe(milliseconds: 50) == nil)
+    }
+
+    /// What the descriptor promises and the table does not keep.
+    @Test func refusesATableOfAnotherABI() throws {
+        let manifest = Workshop.repository.appending(path: "Tests/Plugins/everything/everything.json")
+        let descriptor = try Descriptor(parsing: Array(Data(contentsOf: manifest)))
+        setenv("EVERYTHING_ABI", "2", 1)
+        defer { unsetenv("EVERYTHING_ABI") }
+        let error = #expect(throws: HostError.self) {
+            try PluginLibrary(path: Workshop.everything, descriptor: descriptor)
+        }
+        #expect(error?.code == "plugin.abi_mismatch")
+        #expect(error?.details["host"] == 1 && error?.details["plugin"] == 2)
+    }
+
+    @Test(arguments: ["silent", "blocked"]) func waitsForNoProbeForEver(_ how: String) throws {
+        let manifest = Workshop.repository.appending(path: "Tests/Plugins/everything/everything.json")
+        let descriptor = try Descriptor(parsing: Array(Data(contentsOf: manifest)))
+        let library = try PluginLibrary(path: Workshop.everything, descriptor: descriptor)
+        #expect(library.probe(milliseconds: 20_000) == ["status": "ready"])
+        setenv("EVERYTHING_PROBE", how, 1)
+        defer { unsetenv("EVERYTHING_PROBE") }
+        #expect(library.probe(milliseconds: 100) == nil)
     }
 
     /// A process behind the wire that is no plugin-host at all.

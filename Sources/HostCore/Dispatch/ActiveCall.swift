@@ -227,5 +227,7 @@ final class ActiveCall: RunningCall, CallSink, Sendable {
 
     private func complainOfLeak() {
         dispatcher.complain(self, "has not ended five seconds after it was cancelled")
+        guard let family = state.withLock({ $0.family }) else { return }
+        dispatcher.control.submit { [id] in family.enter { $0.overdue(id) } }
     }
 }

@@ -48,6 +48,8 @@ public final class RemoteProvider: Provider {
 
     public func resume(_ call: UInt64) { current?.resume(call) }
 
+    public func overdue(_ call: UInt64) { current?.overdue(call) }
+
     public func close() {
         let session = state.withLock { state in
             defer { state.session = nil }

@@ -31,7 +31,17 @@ final class RemoteSession: Sendable {
     private struct State {
         var phase = Phase.opening
         var calls: [UInt64: RemoteCall] = [:]
+        /// Calls that were cancelled and did not end when they should have.
+        var overdue: Set<UInt64> = []
+        var isHung = false
         var forgeries = 0
+
+        /// Whether nobody waits for anything that runs: then the process is no use, and its end costs nobody anything.
+        mutating func findsHang() -> Bool {
+            guard !isHung, !overdue.isEmpty, calls.count == overdue.count else { return false }
+            isHung = true
+            return true
+        }
     }
 
     /// - Parameter ended: called once after the process has ended; with the crash, where it was one.
@@ -98,6 +108,16 @@ final class RemoteSession: Sendable {
 
     func resume(_ call: UInt64) {
         if let running = find(call) { tell(call, running.resumed()) }
+    }
+
+    /// Ends a process that hangs: calls are overdue, and nobody waits for any other.
+    func overdue(_ call: UInt64) {
+        let isHang = state.withLock { state in
+            guard state.calls[call] != nil else { return false }
+            state.overdue.insert(call)
+            return state.findsHang()
+        }
+        if isHang { process.kill() }
     }
 
     /// Ends the process: it is asked to close its plugin, and killed if it does not.
@@ -195,25 +215,28 @@ final class RemoteSession: Sendable {
     }
 
     private func finish(_ failure: HostError?, _ status: ProcessEnd?) {
-        let (calls, error) = state.withLock { state in
+        let (calls, error, isHung) = state.withLock { state in
             let error: HostError? =
                 switch state.phase {
                 case .closing, .refused: nil
-                case .opening, .open, .ended: crash(failure, status, operation: nil)
+                case .opening, .open, .ended: crash(failure, status, isHung: state.isHung, operation: nil)
                 }
             defer { (state.phase, state.calls) = (.ended(error), [:]) }
-            return (state.calls, error)
+            return (state.calls, error, state.isHung)
         }
         // Crashes are counted before anybody can call again.
         ended(self, error)
         for running in calls.values {
-            running.sink.fail(error == nil ? .cancelled : crash(failure, status, operation: running.operation))
+            running.sink.fail(
+                error == nil ? .cancelled : crash(failure, status, isHung: isHung, operation: running.operation))
         }
         hasOpened.post()
         hasEnded.post()
     }
 
-    private func crash(_ failure: HostError?, _ status: ProcessEnd?, operation: String?) -> HostError {
+    private func crash(
+        _ failure: HostError?, _ status: ProcessEnd?, isHung: Bool, operation: String?
+    ) -> HostError {
         var details: JSON = ["family": .string(descriptor.family)]
         if let operation { details.set("operation", .string("\(descriptor.family).\(operation)")) }
         switch status {
@@ -222,6 +245,11 @@ final class RemoteSession: Sendable {
         case nil: break
         }
         if let failure { details.set("reason", .string(failure.message)) }
+        if isHung {
+            let reason = "It did not end calls that were cancelled, and was ended."
+            details.set("reason", .string(reason))
+            return HostError("plugin.crashed", "The \(descriptor.family) plugin hung. \(reason)", details: details)
+        }
         let how = failure?.message ?? status.map { "It ended with \($0)." } ?? "It does not answer."
         return HostError("plugin.crashed", "The \(descriptor.family) plugin crashed. \(how)", details: details)
     }
@@ -230,7 +258,14 @@ final class RemoteSession: Sendable {
 
     private func find(_ call: UInt64) -> RemoteCall? { state.withLock { $0.calls[call] } }
 
-    private func remove(_ call: UInt64) -> RemoteCall? { state.withLock { $0.calls.removeValue(forKey: call) } }
+    private func remove(_ call: UInt64) -> RemoteCall? {
+        let (running, isHang) = state.withLock { state in
+            state.overdue.remove(call)
+            return (state.calls.removeValue(forKey: call), state.findsHang())
+        }
+        if isHang { process.kill() }
+        return running
+    }
 
     private func forged() { state.withLock { $0.forgeries += 1 } }
 

@@ -17,12 +17,17 @@ public protocol Provider: AnyObject, Sendable {
     /// A stream that was told to hold may send again.
     func resume(_ call: UInt64)
 
+    /// A cancelled call still owes its terminal, long after it was due.
+    func overdue(_ call: UInt64)
+
     /// Ends the provider; no call is running and none will start.
     func close()
 }
 
 extension Provider {
     public var answersInline: Bool { true }
+
+    public func overdue(_ call: UInt64) {}
 }
 
 /// The host's side of one call, as a provider sees it.

@@ -26,6 +26,7 @@ final class FakeProvider: Provider {
         var live: [UInt64: FakeCall] = [:]
         var cancelled: [UInt64] = []
         var resumed: [UInt64: Int] = [:]
+        var overdue: [UInt64] = []
         var inside = 0
         var isClosed = false
         var faults: [String] = []
@@ -40,6 +41,7 @@ final class FakeProvider: Provider {
     func onCancel(_ body: @escaping Body) { state.withLock { $0.onCancel = body } }
 
     var cancelled: [UInt64] { state.withLock { $0.cancelled } }
+    var overdueCalls: [UInt64] { state.withLock { $0.overdue } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var faults: [String] { state.withLock { $0.faults } }
     func resumes(_ call: UInt64) -> Int { state.withLock { $0.resumed[call] ?? 0 } }
@@ -72,6 +74,8 @@ final class FakeProvider: Provider {
         if let body { return body(entered) }
         sink.reply(sink.isStream ? Payload(["id": "fake"]) : Payload(entered.arguments))
     }
+
+    func overdue(_ call: UInt64) { state.withLock { $0.overdue.append(call) } }
 
     func cancel(_ call: UInt64) {
         enter("cancel")
