@@ -70,10 +70,7 @@ extension PermissionAuthority: PermissionDesk {
 
     public func request(_ permission: String, _ completion: @escaping @Sendable (String) -> Void) {
         let question = Question(operation: "permissions.request", needs: [Need(permission: permission)])
-        decide(question) { [self] verdict in
-            // An answer "once" is used up by the question itself.
-            if case .allowed(once: true, _) = verdict { return completion("granted") }
-            completion(status(permission))
-        }
+        // An answer "once" is used up by the question itself: the state stays `prompt`, and the next call asks again.
+        decide(question) { [self] _ in completion(status(permission)) }
     }
 }
