@@ -25,6 +25,8 @@ public enum AtomicFile {
             if !isDone { problem = errno }
         }
         if problem != 0 || keep { unlink(temporary) }
+        // The name is as durable as the bytes only once its folder is.
+        if problem == 0 { problem = flush(slash == path.startIndex ? "." : String(path[..<slash])) }
         if problem == EEXIST {
             throw HostError("host.file_exists", "\(path) is there already.", details: ["path": .string(path)])
         }
@@ -43,6 +45,14 @@ public enum AtomicFile {
             done += count
         }
         return fsync(file) == 0 ? 0 : errno
+    }
+
+    /// The errno of what failed, or 0; a folder that this user may not open is left to the kernel.
+    private static func flush(_ folder: String) -> Int32 {
+        let directory = host_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0)
+        guard directory >= 0 else { return directory == -EACCES ? 0 : -directory }
+        defer { close(directory) }
+        return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
     }
 
     private static func failure(_ path: String, _ code: Int32) -> HostError {
