@@ -1,4 +1,5 @@
 public import ApsuleKit
+internal import CApsule
 
 /// One family's descriptor: the source of truth of its surface.
 ///
@@ -38,7 +39,12 @@ public final class Descriptor: Sendable {
 
     public init(_ json: JSON, file: String = "") throws(HostError) {
         let root = try DescriptorReader(json, file: file)
-        guard try root.integer("apsule") == 1 else { throw root.error("apsule", "must be 1") }
+        let abi = try root.integer("apsule")
+        guard abi == Int(APSULE_ABI) else {
+            throw HostError(
+                "plugin.abi_mismatch", "The plugin was made for ABI \(abi), this host has ABI \(APSULE_ABI).",
+                details: ["file": .string(file), "host": .int(Int64(APSULE_ABI)), "plugin": .int(Int64(abi))])
+        }
         let family = try root.string("family")
         guard Self.isFamilyName(family) else {
             throw root.error("family", "must match [a-z][A-Za-z0-9]{1,31} and not be reserved")
