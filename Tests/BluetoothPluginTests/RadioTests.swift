@@ -17,7 +17,8 @@ import Testing
         place.bluez.set(Self.hci0, FakeBluez.adapter, ["Powered": .bool(false)])
         #expect(await place.tells("bluetooth.adapter_blocked"))
         let answer = try await place.host.call("authorization")
-        #expect("\(answer["reason"]?.stringValue ?? "") \(answer["fix"]?.stringValue ?? "")".contains(words))
+        let told = [answer["reason"], answer["fix"]].compactMap { $0?.stringValue }.joined(separator: " ")
+        #expect(told.contains(words))
     }
 
     @Test func thePoweredAdapterIsTaken() async throws {
