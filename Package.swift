@@ -23,10 +23,11 @@ extension Library {
     static let glib = Library("CGLib", pkgConfig: "glib-2.0", apt: "libglib2.0-dev")
     static let javascriptcore = Library(
         "CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev")
+    static let icu = Library("CICU", pkgConfig: "icu-uc", apt: "libicu-dev")
 }
 
 let present = families.filter(\.isBuildable)
-let core: [Library] = [.javascriptcore]
+let core: [Library] = [.javascriptcore, .icu]
 let libraries = Set(present.flatMap(\.needs) + core).sorted { $0.target < $1.target }
 
 /// Suites that need a guest with a real service, and say so where they do not run in it.
@@ -52,7 +53,7 @@ let package = Package(
         .executableTarget(name: "apsule", dependencies: ["HostCore", "ScriptRuntime", kit]),
         .executableTarget(name: "apsule-launch", path: "Sources/launcher", cSettings: strictC),
         .target(
-            name: "ScriptRuntime", dependencies: ["HostCore", kit, "CJavaScriptCore"], exclude: ["Prelude"],
+            name: "ScriptRuntime", dependencies: ["HostCore", kit, "CJavaScriptCore", "CICU"], exclude: ["Prelude"],
             plugins: ["EmbedPrelude"]),
         .executableTarget(name: "prelude-embed"),
         .plugin(

@@ -78,6 +78,37 @@ import Testing
             """)
     }
 
+    /// Names beyond ASCII and numbers in disguise, from the tests of the URL standard; null where there is no host.
+    @Test func hostNames() throws {
+        let cases: [(String, String?)] = [
+            ("faß.ExAmPlE", "xn--fa-hia.example"), ("日本語。ＪＰ", "xn--wgv71a119e.jp"), ("☕.us", "xn--53h.us"),
+            ("نامه\u{200c}ای.com", "xn--mgba3gch31f060k.com"), ("क्\u{200d}ष.com", "xn--11b2ezcw70k.com"),
+            ("a\u{200c}b.com", nil), ("a\u{200d}b.com", nil), ("\u{200c}.com", nil), ("\u{300}a.com", nil),
+            ("a\u{ad}b.com", "ab.com"), ("\u{ad}", nil), ("GOO\u{200b}\u{2060}\u{feff}goo.com", "googoo.com"),
+            ("\u{e0100}ü.com", "xn--tda.com"), ("≠.com", "xn--1ch.com"), ("①.com", "1.com"), ("ＧＯ.com", "go.com"),
+            ("Ａ／b.com", nil), ("ﷺ.com", nil), ("\u{fffd}.com", nil), ("%ef%b7%90zyx.com", nil),
+            ("%EF%BC%85%EF%BC%94%EF%BC%91.com", nil), ("０Ｘｃ０．０２５０．０１", "192.168.0.1"), ("أa.com", nil),
+            ("אב.com", "xn--4dbc.com"), ("İ.com", "xn--i-9bb.com"), ("\u{345}.com", "xn--uxa.com"),
+            ("xn--MNCHEN-3YA.de", "xn--mnchen-3ya.de"), ("xn--fa-hia.de", "xn--fa-hia.de"), ("xn--a", nil),
+            ("xn--", nil), ("xn--zn7c.com", nil), ("xn--a-yoc", nil), ("xn--ls8h=", nil), ("xn--pokxncvks", nil),
+            ("ab--c.com", "ab--c.com"), ("-a.com", "-a.com"), ("a-.ü", "a-.xn--tda"), ("ab..ü", "ab..xn--tda"),
+            ("ü.", "xn--tda."), (String(repeating: "ä", count: 20_000), nil),
+        ]
+        let names = JSON.array(cases.map { .string($0.0) }).text
+        let lines = Project.output(
+            try FakePort(),
+            """
+            for (const name of \(names)) console.log(URL.canParse(`http://${name}/`) ? new URL(`http://${name}/`).hostname : null);
+            """)
+        for (line, (name, expected)) in zip(lines, cases) {
+            #expect(line == expected ?? "null", "\(name.prefix(40))")
+        }
+        #expect(lines.count == cases.count)
+        let long = Project.output(
+            try FakePort(), #"console.log(new URL(`http://${"ü".repeat(70)}.com`).hostname.length)"#)
+        #expect(long == ["80"])
+    }
+
     @Test func urls() throws {
         try check(
             #"""

@@ -1,6 +1,7 @@
+internal import CICU
 internal import CJavaScriptCore
 
-/// UTF-8 for TextEncoder and TextDecoder.
+/// UTF-8 for TextEncoder and TextDecoder, and the names of hosts for URL.
 extension Engine {
     /// The text's bytes as a Uint8Array.
     func encodeText(_ value: JSValueRef?) -> JSValueRef? {
@@ -26,11 +27,26 @@ extension Engine {
         let decoded = mustBeValid ? String(validating: bytes, as: UTF8.self) : String(decoding: bytes, as: UTF8.self)
         return decoded.flatMap { text in withJSString(text) { JSValueMakeString(context, $0) } }
     }
+
+    /// A host's name in ASCII; undefined for what is no name.
+    func domainToASCII(_ value: JSValueRef?) -> JSValueRef? {
+        guard let name = JSValueToStringCopy(context, value, nil) else { return nil }
+        defer { JSStringRelease(name) }
+        let length = JSStringGetLength(name)
+        // No name of a host is longer than 253 characters; what is far beyond that is not worth the memory.
+        guard length <= 1 << 14 else { return nil }
+        var ascii = [UInt16](repeating: 0, count: 1 << 16)
+        let count = apsule_domain_to_ascii(JSStringGetCharactersPtr(name), Int32(length), &ascii, Int32(ascii.count))
+        guard count >= 0, let text = JSStringCreateWithCharacters(ascii, Int(count)) else { return nil }
+        defer { JSStringRelease(text) }
+        return JSValueMakeString(context, text)
+    }
 }
 
 extension Natives {
     static func addText(_ prelude: PreludeFunctions) {
         prelude.addNative("encodeText") { _, _, _, _, values, _ in Natives.engine.encodeText(values?[0]) }
+        prelude.addNative("domainToASCII") { _, _, _, _, values, _ in Natives.engine.domainToASCII(values?[0]) }
         prelude.addNative("decodeText") { context, _, _, _, values, _ in
             Natives.engine.decodeText(values?[0], mustBeValid: JSValueToBoolean(context, values?[1]))
         }
