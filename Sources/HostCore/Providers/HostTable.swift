@@ -46,18 +46,6 @@ private func provider(_ context: UnsafeMutableRawPointer?) -> PluginProvider? {
     context.map { Unmanaged<PluginProvider>.fromOpaque($0).takeUnretainedValue() }
 }
 
-extension apsule_slice {
-    var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: data, count: data == nil ? 0 : size) }
-    /// The text; bytes that are no UTF-8 become U+FFFD, which no check that follows lets pass.
-    var text: String { String(decoding: buffer, as: UTF8.self) }
-}
-
-extension [UInt8] {
-    func withSlice<R>(_ body: (apsule_slice) -> R) -> R {
-        withUnsafeBufferPointer { body(apsule_slice(data: $0.baseAddress, size: $0.count)) }
-    }
-}
-
 extension Payload {
     /// Copies the JSON; takes owned blobs over and copies borrowed ones.
     init?(abi message: UnsafePointer<apsule_message>?) {

@@ -69,9 +69,10 @@ public final class PluginLibrary: @unchecked Sendable {
             { token, status in
                 guard let token else { return }
                 let answer = Unmanaged<ProbeAnswer>.fromOpaque(token).takeRetainedValue()
-                let bytes = UnsafeBufferPointer(start: status.data, count: status.data == nil ? 0 : status.size)
                 answer.completion(
-                    (try? JSON(parsing: bytes)) ?? ["status": "unavailable", "reason": "The probe gave no JSON."])
+                    (try? JSON(parsing: status.buffer)) ?? [
+                        "status": "unavailable", "reason": "The probe gave no JSON.",
+                    ])
             }, token)
     }
 

@@ -9,7 +9,7 @@ extension TestDesk {
             context: Unmanaged.passUnretained(self).toOpaque(),
             reply: { TestDesk.at($0)?.reply($1, Message(abi: $2)) },
             fail: { context, call, error in
-                let json = (try? JSON(parsing: error.array)) ?? .null
+                let json = (try? JSON(parsing: error.buffer)) ?? .null
                 TestDesk.at(context)?.fail(call, HostError(json: json, fallback: "test.bad_error"))
             },
             event: { TestDesk.at($0)?.event($1, $2.text, Message(abi: $3)) ?? Int32(bitPattern: APSULE_STOP.rawValue) },
@@ -30,11 +30,6 @@ extension TestDesk {
     }
 }
 
-extension apsule_slice {
-    var array: [UInt8] { [UInt8](UnsafeBufferPointer(start: data, count: size)) }
-    var text: String { String(decoding: array, as: UTF8.self) }
-}
-
 extension Message {
     /// A copy of what the plugin lent; blobs that it gave away are released.
     init(abi message: UnsafePointer<apsule_message>?) {
@@ -43,7 +38,7 @@ extension Message {
             return
         }
         let blobs = UnsafeBufferPointer(start: message.blobs, count: Int(message.blob_count))
-        let json = (try? JSON(parsing: message.json.array)) ?? .string("the plugin sent what is no JSON")
+        let json = (try? JSON(parsing: message.json.buffer)) ?? .string("the plugin sent what is no JSON")
         self.init(json, blobs: blobs.map { [UInt8](UnsafeBufferPointer(start: $0.data, count: $0.size)) })
         for blob in blobs { blob.release?(blob.owner) }
     }

@@ -79,21 +79,6 @@ final class HostLink: @unchecked Sendable {
     }
 }
 
-extension String {
-    /// The text as a borrowed slice.
-    func withSlice<R>(_ body: (apsule_slice) -> R) -> R {
-        var text = self
-        return text.withUTF8 { body(apsule_slice(data: $0.baseAddress, size: $0.count)) }
-    }
-}
-
-extension [UInt8] {
-    /// The bytes as a borrowed slice.
-    func withSlice<R>(_ body: (apsule_slice) -> R) -> R {
-        withUnsafeBufferPointer { body(apsule_slice(data: $0.baseAddress, size: $0.count)) }
-    }
-}
-
 extension Message {
     /// The message in the ABI's form: null is NULL, blobs are borrowed for the call.
     func withABI<R>(_ body: (UnsafePointer<apsule_message>?) -> R) -> R {

@@ -71,7 +71,7 @@ final class FamilyFactory<F: Family>: Factory, @unchecked Sendable {
 
     override func open(_ host: UnsafePointer<apsule_host>, _ project: apsule_slice) -> UnsafeMutableRawPointer? {
         let link = HostLink(family: F.name, host: host)
-        let json = (try? JSON(parsing: UnsafeBufferPointer(start: project.data, count: project.size))) ?? .null
+        let json = (try? JSON(parsing: project.buffer)) ?? .null
         let project = Project(
             id: json["id"]?.stringValue ?? "", settings: json["settings"] ?? .object([]), link: link)
         do {
@@ -91,9 +91,8 @@ extension Arguments {
             self.init(.object([]))
             return
         }
-        let bytes = UnsafeBufferPointer(start: message.json.data, count: message.json.size)
         let blobs = UnsafeBufferPointer(start: message.blobs, count: Int(message.blob_count))
             .map { Array(UnsafeBufferPointer(start: $0.data, count: $0.size)) }
-        self.init((try? JSON(parsing: bytes)) ?? .null, blobs: blobs)
+        self.init((try? JSON(parsing: message.json.buffer)) ?? .null, blobs: blobs)
     }
 }
