@@ -26,10 +26,10 @@ ready() {
   elif [[ $rig_power == true && $(cat /sys/class/bluetooth/hci0/rfkill*/soft) == 0 ]]; then powered true
   else present; fi
 }
-# until CONDITION…: at most a minute, TCG on a busy machine is slow
+# until CONDITION…: at most a minute ($limit), TCG on a busy machine is slow
 until_() {
-  local end=$(($(uptime) + 6000))
-  until "$@"; do (($(uptime) < end)) || { echo "error: not '$*' within 60 s"; return 1; }; sleep 0.05; done
+  local end=$(($(uptime) + ${limit:-60} * 100))
+  until "$@"; do (($(uptime) < end)) || { echo "error: not '$*' within ${limit:-60} s"; return 1; }; sleep 0.05; done
 }
 
 start() {
@@ -44,10 +44,15 @@ end_daemon() {
 }
 plug() {
   [[ -z $adapter ]] || { echo 'error: the adapter is there already'; return 1; }
+  attach || return
+  [[ -n $daemon ]] || return 0
+  # A radio that was scanning has gone on, and half a report that is still in the line can spoil the kernel's first words.
+  limit=20 until_ ready >$log/plug.log || { unplug && attach && until_ ready; }
+}
+attach() {
   btattach -B /dev/hvc0 -P h4 >>$log/btattach.log 2>&1 &
   adapter=$!
-  until_ test -e /sys/class/bluetooth/hci0 || return
-  [[ -z $daemon ]] || until_ ready
+  until_ test -e /sys/class/bluetooth/hci0
 }
 unplug() {
   [[ -n $adapter ]] || { echo 'error: there is no adapter'; return 1; }

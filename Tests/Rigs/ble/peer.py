@@ -87,7 +87,10 @@ class Peripheral:
         async def read(connection):
             if "read_error" in c:
                 raise ATT_Error(c["read_error"])
-            await asyncio.sleep(c.get("read_delay_ms", 0) / 1000)
+            if delay := c.get("read_delay_ms"):
+                await asyncio.sleep(delay / 1000)
+                if self.connection is not connection:   # its answer would go to the connection after it
+                    await asyncio.get_running_loop().create_future()
             return self.values[uuid]
 
         async def write(connection, value):
