@@ -23,7 +23,8 @@ enum CallCommand {
             subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { _ in },
             warn: { Output.failure($0, json: options.isJSON) })
         let console = StandardErrorConsole()
-        let dispatcher = try host.dispatcher(.commandLine, authority: authority, console: console)
+        let dispatcher = try host.dispatcher(
+            .commandLine, authority: authority, settings: authority.settings, console: console)
         defer { dispatcher.close() }
         let printer = CallPrinter()
         let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }

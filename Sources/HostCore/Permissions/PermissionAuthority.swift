@@ -54,6 +54,9 @@ public final class PermissionAuthority: Authority {
         state = Mutex(State(run: allowed, version: store.version(), lastRevocation: store.lastRevocation()))
     }
 
+    /// The owner's settings of families for this project.
+    public var settings: JSON { policy.settings(of: subject.identity) }
+
     public func note(_ question: Question, count: Int) {
         audit.write("allowed", subject.identity, [.init("count", .int(Int64(count)))] + (question.json.members ?? []))
     }

@@ -5,14 +5,19 @@ internal import Glibc
 /// The owner's standing decisions: `policy.json` in the configuration folder, believed only while nobody else can
 /// write it.
 ///
-///     {"apsule": 1, "projects": {"com.example.ble-scanner": {"allow": ["bluetooth"], "deny": ["network"]}, "*": {}}}
+///     {"apsule": 1, "projects": {"com.example.ble-scanner": {"allow": ["bluetooth"], "deny": ["network"]}, "*": {}},
+///      "settings": {"bluetooth": {"adapter": "hci1"}}}
+///
+/// Settings of families are the owner's alone; those under a project hold for that project and win over the general ones.
 public struct Policy: Sendable {
     struct Rules: Sendable {
         var allow: Set<String> = []
         var deny: Set<String> = []
+        var settings: JSON = .object([])
     }
 
     private var projects: [String: Rules] = [:]
+    private var settings: JSON = .object([])
     public let path: String
 
     /// No policy.
@@ -42,28 +47,60 @@ public struct Policy: Sendable {
         guard json["apsule"]?.intValue == 1, let projects = json["projects"]?.members else {
             throw Self.error("policy.invalid", path, "must have \"apsule\": 1 and \"projects\"")
         }
-        for project in projects {
-            guard let members = project.value.members else {
-                throw Self.error("policy.invalid", path, "\(project.key) must be an object")
-            }
-            var rules = Rules()
-            for member in members {
-                // A rule that is read wrongly could be a "no" that is not heard.
-                guard let values = member.value.arrayValue, values.allSatisfy({ $0.stringValue != nil }) else {
-                    throw Self.error(
-                        "policy.invalid", path, "\(project.key): \(member.key) must be a list of permissions")
-                }
-                let names = Set(values.compactMap(\.stringValue))
-                switch member.key {
-                case "allow": rules.allow = names
-                case "deny": rules.deny = names
-                default:
-                    throw Self.error("policy.invalid", path, "\(project.key): \(member.key) is neither allow nor deny")
-                }
-            }
-            self.projects[project.key] = rules
-        }
+        for project in projects { self.projects[project.key] = try rules(project) }
+        settings = try Self.settings(json["settings"], path, "settings")
     }
+
+    private func rules(_ project: JSON.Member) throws(HostError) -> Rules {
+        guard let members = project.value.members else {
+            throw Self.error("policy.invalid", path, "\(project.key) must be an object")
+        }
+        var rules = Rules()
+        for member in members {
+            if member.key == "settings" {
+                rules.settings = try Self.settings(member.value, path, "\(project.key): settings")
+                continue
+            }
+            // A rule that is read wrongly could be a "no" that is not heard.
+            guard let values = member.value.arrayValue, values.allSatisfy({ $0.stringValue != nil }) else {
+                throw Self.error("policy.invalid", path, "\(project.key): \(member.key) must be a list of permissions")
+            }
+            let names = Set(values.compactMap(\.stringValue))
+            switch member.key {
+            case "allow": rules.allow = names
+            case "deny": rules.deny = names
+            default:
+                throw Self.error(
+                    "policy.invalid", path, "\(project.key): \(member.key) is neither allow nor deny nor settings")
+            }
+        }
+        return rules
+    }
+
+    /// `{"bluetooth": {…}}`: an object a family.
+    private static func settings(_ json: JSON?, _ path: String, _ place: String) throws(HostError) -> JSON {
+        guard let json else { return .object([]) }
+        guard let families = json.members, families.allSatisfy({ $0.value.members != nil }) else {
+            throw error("policy.invalid", path, "\(place) must be an object with an object a family")
+        }
+        return json
+    }
+
+    /// The settings of families for a project: what is said of it wins over what is said of all.
+    func settings(of identity: ProjectIdentity) -> JSON {
+        var merged: JSON = .object([])
+        let layers: [JSON?] = [settings, projects["*"]?.settings, projects[identity.id]?.settings]
+        for layer in layers {
+            for family in layer?.members ?? [] {
+                var values = merged[family.key] ?? .object([])
+                for value in family.value.members ?? [] { values.set(value.key, value.value) }
+                merged.set(family.key, values)
+            }
+        }
+        return merged
+    }
+
+    var projectCount: Int { projects.count }
 
     /// Permissions that there are not: a "no" with a slip of the pen would not be heard.
     func warnings(_ catalogue: PermissionCatalogue) -> [HostError] {

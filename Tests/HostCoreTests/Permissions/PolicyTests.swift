@@ -103,3 +103,34 @@ func failure<R: ~Copyable>(_ body: () throws -> R) -> HostError? {
         return nil
     } catch { return error as? HostError }
 }
+
+/// The owner's settings of families.
+@Suite struct PolicySettingsTests {
+    private func settings(_ policy: String, id: String = "com.example.app") throws -> JSON {
+        try PermissionBench().authority(id: id, policy: policy).settings
+    }
+
+    @Test func whatIsSaidOfAProjectWins() throws {
+        let policy = """
+            {"apsule": 1, "settings": {"bluetooth": {"adapter": "hci0", "blocklistOverrides": ["fido"]}, "storage": {"a": 1}},
+             "projects": {"*": {"settings": {"bluetooth": {"adapter": "hci1"}}},
+                          "com.example.app": {"allow": ["bluetooth"], "settings": {"bluetooth": {"adapter": "hci2"}}}}}
+            """
+        let mine = try settings(policy)
+        #expect(mine["bluetooth"] == ["adapter": "hci2", "blocklistOverrides": ["fido"]])
+        #expect(mine["storage"] == ["a": 1])
+        #expect(try settings(policy, id: "com.example.other")["bluetooth"]?["adapter"] == "hci1")
+        #expect(try settings(#"{"apsule": 1, "projects": {}}"#) == .object([]))
+    }
+
+    @Test(arguments: [
+        #"{"apsule": 1, "projects": {}, "settings": []}"#,
+        #"{"apsule": 1, "projects": {}, "settings": {"bluetooth": 1}}"#,
+        #"{"apsule": 1, "projects": {"*": {"settings": true}}}"#,
+        #"{"apsule": 1, "projects": {"*": {"settings": {"bluetooth": ["x"]}}}}"#,
+    ])
+    func malformedSettingsAreRefused(_ policy: String) {
+        let error = failure { try settings(policy) }
+        #expect(error?.code == "policy.invalid" && error?.message.contains("settings") == true)
+    }
+}
