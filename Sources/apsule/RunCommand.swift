@@ -23,9 +23,16 @@ enum RunCommand {
         let authority = try host.authority(
             target.subject, allowed: Set(options.all("allow")),
             prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
-        let watch = GrantWatch(authority)
-        defer { watch.stop() }
         return try start(target, host, authority, console, options)
+    }
+
+    /// Tells the worker, and the project's types, when plugins appear, change or go.
+    private static func follow(_ host: Host, _ target: RunTarget, _ worker: Worker, quiet: Bool) {
+        host.registry.onChange { [weak worker] snapshot in
+            worker?.announce(snapshot.foreign)
+            if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: quiet) }
+        }
+        host.registry.startWatching()
     }
 
     /// Plugins may have changed since the project's types were written.
@@ -61,7 +68,10 @@ enum RunCommand {
         // Before the worker starts, so that no Ctrl-C is lost; one that comes too early is seen below.
         Interrupt.onInterrupt({ running.withLock { $0 }?.stop() }, second: { running.withLock { $0 }?.kill() })
         let worker = try Worker(
-            confinement: confinement, start: target.start(plugins: options.all("plugins")), files: passed,
+            confinement: confinement,
+            start: target.start(
+                plugins: options.all("plugins"), settings: authority.settings, families: host.registry.snapshot.foreign),
+            files: passed,
             limits: target.limits, authority: authority,
             pluginHosts: PluginHostLauncher(
                 installation: host.installation, registry: host.registry, files: files, console: console),
@@ -73,6 +83,7 @@ enum RunCommand {
                     ended.signal()
                 }))
         running.withLock { $0 = worker }
+        follow(host, target, worker, quiet: options.isJSON)
         if Interrupt.wasInterrupted { worker.stop() }
         ended.wait()
         switch end.withLock({ $0 }) {
@@ -95,20 +106,4 @@ enum RootWarning {
         Output.error(
             "apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.")
     }
-}
-
-/// Looks twice a second whether another process took a grant away.
-final class GrantWatch: Sendable {
-    private let isStopped = Atomic<Bool>(false)
-
-    init(_ authority: PermissionAuthority) {
-        HostCore.Thread.start(name: "apsule.grants") {
-            while !self.isStopped.load(ordering: .relaxed) {
-                usleep(500_000)
-                authority.refresh()
-            }
-        }
-    }
-
-    func stop() { isStopped.store(true, ordering: .relaxed) }
 }

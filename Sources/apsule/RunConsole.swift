@@ -5,7 +5,7 @@ import Synchronization
 /// What a running project prints: stdout for log and info, stderr for warnings and errors; held back during a question.
 final class RunConsole: ConsoleSink {
     private let json: Bool
-    private let state = Mutex((paused: false, held: [(isError: Bool, line: String)]()))
+    private let state = Mutex((paused: false, held: [(isError: Bool, line: String)](), lost: 0))
 
     init(json: Bool) { self.json = json }
 
@@ -43,22 +43,22 @@ final class RunConsole: ConsoleSink {
     }
 
     func pause(_ paused: Bool) {
-        let held = state.withLock { state in
+        // Printed under the lock: no line may come over the question, nor before one that was held back.
+        state.withLock { state in
             state.paused = paused
-            guard !paused else { return [(isError: Bool, line: String)]() }
-            defer { state.held = [] }
-            return state.held
+            guard !paused else { return }
+            for (isError, line) in state.held { emit(isError, line) }
+            if state.lost > 0 { emit(true, "\(state.lost) lines were not kept while you were asked.") }
+            (state.held, state.lost) = ([], 0)
         }
-        for (isError, line) in held { emit(isError, line) }
     }
 
     private func print(_ isError: Bool, _ line: String) {
-        let now = state.withLock { state in
+        state.withLock { state in
+            guard state.paused else { return emit(isError, line) }
             // Bounded: a project that floods its console while a person thinks loses the rest.
-            if state.paused, state.held.count < 10_000 { state.held.append((isError, line)) }
-            return !state.paused
+            if state.held.count < 10_000 { state.held.append((isError, line)) } else { state.lost += 1 }
         }
-        if now { emit(isError, line) }
     }
 
     private func emit(_ isError: Bool, _ line: String) { isError ? Output.error(line) : Output.line(line) }

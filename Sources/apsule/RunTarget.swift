@@ -10,7 +10,6 @@ struct RunTarget {
     let folder: String
     let entry: String
     let limits: Manifest.Limits
-    let settings: JSON
     let warnings: [String]
     private let requirements: Manifest.Requirements
 
@@ -29,20 +28,19 @@ struct RunTarget {
             subject = PermissionAuthority.Subject(
                 identity: project.identity, name: manifest.name, declarations: manifest.permissions)
             (folder, entry, limits) = (project.path, manifest.entry, manifest.limits)
-            // Settings of families are the owner's: a project that could set them would lift its own limits.
-            (settings, warnings) = (.object([]), manifest.warnings)
+            warnings = manifest.warnings
             requirements = manifest.requires
         } else {
             // A single script declares what it is given.
             let identity = try ProjectIdentity(id: "apsule.file", path: path)
             var declarations: [String: Declaration] = [:]
             for name in allowed { declarations[name] = Declaration() }
-            let real = String(identity.origin.dropFirst("file:".count).prefix { $0 != "#" })
+            let real = identity.place
             let slash = real.lastIndex(of: "/") ?? real.startIndex
             entry = String(real[real.index(after: slash)...])
             folder = slash == real.startIndex ? "/" : String(real[..<slash])
             subject = PermissionAuthority.Subject(identity: identity, name: entry, declarations: declarations)
-            (limits, settings, warnings) = (Manifest.Limits(), .object([]), [])
+            (limits, warnings) = (Manifest.Limits(), [])
             requirements = Manifest.Requirements()
         }
     }
@@ -72,10 +70,14 @@ struct RunTarget {
     }
 
     /// What the worker gets to know.
-    func start(plugins: [String]) -> JSON {
+    ///
+    /// - Parameters:
+    ///   - settings: the owner's for families; a project's own would lift its limits.
+    ///   - families: the plugins of others, whose folders the worker cannot see.
+    func start(plugins: [String], settings: JSON, families: JSON) -> JSON {
         [
             "id": .string(identity.id), "origin": .string(identity.origin), "entry": .string(entry),
-            "settings": settings,
+            "settings": settings, "families": families,
             "limits": ["turnMs": .int(Int64(limits.turnMs)), "memoryMB": .int(Int64(limits.memoryMB))],
             "plugins": .array(plugins.map { .string($0) }),
         ]

@@ -39,6 +39,9 @@ final class WorkerSession: Sendable {
         let identity = ProjectIdentity(
             id: start["id"]?.stringValue ?? "", origin: start["origin"]?.stringValue ?? "")
         let host = try Host(plugins: start["plugins"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        let registry = host.registry
+        registry.follow(start["families"], isFirst: true)
+        link.onFamilies { registry.follow($0) }
         let console = WorkerConsole(link.channel)
         dispatcher = try host.dispatcher(
             identity, authority: link, settings: start["settings"] ?? .object([]),

@@ -18,7 +18,10 @@ public struct Installation: Sendable {
     public func pluginFolders(data: String, extra: [String] = []) -> [PluginFolder] {
         var folders = [PluginFolder(path: folder, isBundled: true)]
         folders += ["/usr/lib/apsule/plugins", data + "/plugins"].map { PluginFolder(path: $0, isBundled: false) }
-        folders += extra.map { PluginFolder(path: $0, isBundled: false) }
+        // Absolute: they are watched, and passed on to processes that start elsewhere.
+        folders += extra.map {
+            PluginFolder(path: $0.hasPrefix("/") ? $0 : HostPaths.currentFolder + "/" + $0, isBundled: false)
+        }
         // Root's plugins cannot be named by whoever sets a variable.
         if geteuid() != 0, let path = environment["APSULE_PLUGIN_PATH"] {
             folders += path.split(separator: ":").map { PluginFolder(path: String($0), isBundled: false) }

@@ -13,7 +13,12 @@ public struct PluginFolder: Sendable, Hashable {
     func entries(taken: Set<String>) -> [Registry.Entry] {
         var entries: [Registry.Entry] = []
         for name in Self.names(in: path) where name.hasSuffix(".so") && (!isBundled || name.hasPrefix("libapsule-")) {
-            entries.append(entry(path + "/" + name, taken))
+            let file = path + "/" + name
+            // Before it is read: what changes meanwhile is read once more.
+            let stamp = FileStamp.of(file)
+            var entry = entry(file, taken)
+            entry.stamp = stamp
+            entries.append(entry)
         }
         if isBundled { entries += missing(beside: entries) }
         return entries

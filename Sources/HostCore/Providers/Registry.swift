@@ -15,6 +15,8 @@ public final class Registry: Sendable {
         public var status: Status
         /// Why the family cannot be used.
         public var error: HostError?
+        /// The state of the file that the entry was read from; nil where there is none.
+        var stamp: String?
 
         /// Whether it has proxies: valid and trusted, though perhaps not usable on this machine.
         public var isCallable: Bool { descriptor != nil && status != .quarantined && status != .invalid }
@@ -43,6 +45,12 @@ public final class Registry: Sendable {
     private let folders: [PluginFolder]
     private let hostFamilies: [Descriptor]
     private let watchers = Mutex<[@Sendable (Snapshot) -> Void]>([])
+    private let watch = Mutex<FolderWatch?>(nil)
+    /// One refresh at a time, and one telling: who watches hears of the newest state last.
+    private let reading = Mutex(())
+    private let telling = Mutex(())
+    /// In a worker, which cannot see the folders of others: what its parent saw there.
+    private let given = Mutex<[Entry]?>(nil)
 
     /// - Parameters:
     ///   - folders: where plugins lie, in the order in which they win.
@@ -54,27 +62,79 @@ public final class Registry: Sendable {
 
     public var snapshot: Snapshot { state.withLock { $0 } }
 
-    /// Reads the folders again and tells who watches.
+    /// Reads the folders again and tells who watches, where something has changed.
+    ///
+    /// What a probe or a crash said of a plugin holds until its file changes.
     public func refresh() {
-        let fresh = Snapshot(Self.read(folders, hostFamilies))
-        state.withLock { $0 = fresh }
-        for watcher in watchers.withLock({ $0 }) { watcher(fresh) }
+        // A plugin that somebody is writing just now is left as it was.
+        let unfinished = watch.withLock { $0?.unfinished ?? [] }
+        let skipped = Set(unfinished.map { $0.folder + "/" + $0.name })
+        let isChanged = reading.withLock { _ in
+            let given = given.withLock { $0 }
+            let own = given == nil ? folders : folders.filter(\.isBundled)
+            let read = Self.read(own, hostFamilies) + (given ?? [])
+            return state.withLock { state in
+                let fresh = state.carried(into: read, except: skipped)
+                defer { state = fresh }
+                return !fresh.isSame(as: state)
+            }
+        }
+        if isChanged { tell() }
+    }
+
+    /// Looks at the folders from now on: plugins that appear, change or go are read and told of.
+    public func startWatching() {
+        guard given.withLock({ $0 == nil }) else { return }
+        let isNew = watch.withLock { watch in
+            guard watch == nil else { return false }
+            let paths = folders.flatMap { $0.isBundled ? [$0.path, $0.path + "/Manifests"] : [$0.path] }
+            watch = FolderWatch(paths, for: .files) { [weak self] changes in
+                let matters =
+                    changes.isEmpty
+                    || changes.contains { change in
+                        change.name.isEmpty || change.name.hasSuffix(".so") || change.name.hasSuffix(".json")
+                    }
+                if matters { self?.refresh() }
+            }
+            return true
+        }
+        // What changed between the first reading and now.
+        if isNew { refresh() }
+    }
+
+    /// Takes what the parent of this worker sees in folders that are closed here; it tells of changes too.
+    ///
+    /// - Parameter isFirst: nothing was read since; only what is given is new.
+    public func follow(_ families: JSON?, isFirst: Bool = false) {
+        let entries = (families?.arrayValue ?? []).compactMap(Entry.init(json:))
+        given.withLock { $0 = entries }
+        guard isFirst else { return refresh() }
+        state.withLock { state in
+            guard !entries.isEmpty else { return }
+            state = Snapshot(state.entries.filter { $0.provider != "third-party" } + entries)
+        }
     }
 
     public func onChange(_ watcher: @escaping @Sendable (Snapshot) -> Void) { watchers.withLock { $0.append(watcher) } }
 
+    private func tell() {
+        telling.withLock { _ in
+            let fresh = snapshot
+            for watcher in watchers.withLock({ $0 }) { watcher(fresh) }
+        }
+    }
+
     /// Notes what a probe or a crash said of a family.
     public func mark(_ family: String, _ status: Entry.Status, _ error: HostError?) {
-        let fresh = state.withLock { state -> Snapshot in
+        state.withLock { state in
             var entries = state.entries
             for index in entries.indices where entries[index].family == family && entries[index].isCallable {
                 entries[index].status = status
                 entries[index].error = error
             }
             state = Snapshot(entries)
-            return state
         }
-        for watcher in watchers.withLock({ $0 }) { watcher(fresh) }
+        tell()
     }
 
     private static func read(_ folders: [PluginFolder], _ hostFamilies: [Descriptor]) -> [Entry] {

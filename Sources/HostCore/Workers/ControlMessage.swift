@@ -19,6 +19,8 @@ public enum ControlKind: UInt8, Sendable {
     case answer = 33
     case revoked = 34
     case stop = 35
+    /// The plugins of others have changed.
+    case families = 36
 }
 
 extension Verdict {

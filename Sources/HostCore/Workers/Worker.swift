@@ -87,6 +87,9 @@ public final class Worker: Sendable {
 
     public func kill() { child.kill() }
 
+    /// Tells the worker what plugins of others there are now.
+    public func announce(_ families: JSON) { channel.send(.families, ["families": families]) }
+
     private func serve() {
         while let message = channel.receive() {
             state.withLock { $0.lastBeat = Clock.now }
@@ -119,7 +122,7 @@ public final class Worker: Sendable {
             state.withLock { if $0.failure == nil { $0.failure = body } }
             stop()
         case .heartbeat: state.withLock { $0.isStarted = true }
-        case .ready, .start, .answer, .revoked, .stop: break
+        case .ready, .start, .answer, .revoked, .stop, .families: break
         }
     }
 

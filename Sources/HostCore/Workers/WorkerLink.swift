@@ -1,4 +1,4 @@
-internal import ApsuleKit
+public import ApsuleKit
 internal import Synchronization
 
 /// The worker's end of the control socket: asks the parent, hears of revocations and of its end.
@@ -11,6 +11,7 @@ public final class WorkerLink: Authority, PermissionDesk {
         var waiting: [Int64: @Sendable (JSON, [OwnedFile]) -> Void] = [:]
         var revoked: [@Sendable (Revocation) -> Void] = []
         var pluginHosts: [Int64: ParentsProcess] = [:]
+        var families: (@Sendable (JSON?) -> Void)?
         var isClosed = false
     }
 
@@ -31,6 +32,7 @@ public final class WorkerLink: Authority, PermissionDesk {
                 guard let number = message.body["ended"]?.intValue else { continue }
                 let process = state.withLock { $0.pluginHosts.removeValue(forKey: number) }
                 process?.ended(ProcessEnd(json: message.body["how"] ?? .null))
+            case .families: state.withLock { $0.families }?(message.body["families"])
             case .stop: return
             default: break
             }
@@ -43,6 +45,9 @@ public final class WorkerLink: Authority, PermissionDesk {
         }
         for completion in open { completion(.null, []) }
     }
+
+    /// Hears of plugins in folders that only the parent sees; to be set before `run`.
+    public func onFamilies(_ handler: @escaping @Sendable (JSON?) -> Void) { state.withLock { $0.families = handler } }
 
     private func ask(_ kind: ControlKind, _ body: JSON, _ completion: @escaping @Sendable (JSON) -> Void) {
         ask(kind, body, withFiles: { answer, _ in completion(answer) })
