@@ -68,7 +68,7 @@ let package = Package(
         .testTarget(
             name: "ProcessTests", dependencies: ["HostCore", "CProcess", "TestPrograms", kit], exclude: ["Programs"]),
         .testTarget(name: "ContractTests", dependencies: ["HostCore", "TestPrograms", kit]),
-        .testTarget(name: "CommandLineTests", dependencies: ["HostCore", kit], exclude: ["Samples"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["HostCore", "TestPrograms", kit], exclude: ["Samples"]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
         .target(name: "TestBus", path: "Tests/Support/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),

@@ -57,6 +57,10 @@ struct Apsule {
             summary: "Lists families and operations: family:bluetooth stream:true permission:network text.",
             options: DiscoverCommand.options, words: [.query], run: DiscoverCommand.run),
         Command(
+            name: "doctor", usage: "[FAMILY …]",
+            summary: "Says what works on this machine, what does not, why, and what helps.",
+            options: DoctorCommand.options, words: [.family], run: DoctorCommand.run),
+        Command(
             name: "types", usage: "[DIR]",
             summary: "Writes host.d.ts, app.schema.json and jsconfig.json for editors and compilers.",
             options: TypesCommand.options, words: [.folder], run: TypesCommand.run),

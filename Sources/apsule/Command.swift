@@ -24,7 +24,7 @@ struct Command: Sendable {
 
     /// What a word may be.
     indirect enum Word: Sendable {
-        case folder, file, operation, argument, permission, project, query
+        case folder, file, operation, argument, permission, project, query, family
         /// A command, family, operation or error code.
         case topic
         /// A family or an operation.

@@ -98,6 +98,7 @@ struct Completer {
         case .topic: Apsule.commands.map { Candidate(value: $0.name, meaning: $0.summary) } + pages + codes
         case .page: pages
         case .query: query
+        case .family: families
         case .verbs(let verbs): verbs.map { Candidate(value: $0.name) }
         }
     }

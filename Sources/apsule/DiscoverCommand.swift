@@ -1,15 +1,18 @@
 import ApsuleKit
 import HostCore
-import Synchronization
 
 /// `apsule discover`: what this host can do, without running any plugin.
 enum DiscoverCommand {
-    static let options = [Command.Option("probe", "Asks bundled plugins whether they can work on this machine.")]
+    static let options = [
+        Command.Option("probe", "Asks plugins whether they can work on this machine, for ten seconds at most.")
+    ]
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         let options = try Options(arguments, Self.options)
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
-        if options.has("probe") { Probe.all(host.registry) }
+        if options.has("probe") {
+            Prober(registry: host.registry, installation: host.installation, console: StandardErrorConsole()).probe()
+        }
         let query = try DiscoveryQuery(options.words.joined(separator: " "))
         let report = Discovery.report(host.registry.snapshot, query: query)
         if options.isJSON {
@@ -40,36 +43,5 @@ enum DiscoverCommand {
             Output.line("  \(name)(\(arguments.joined(separator: ", ")))\(Output.dim(stream + permission))")
             Output.line("      \(Output.dim(SafeText.escape(operation["summary"]?.stringValue ?? "", limit: 500)))")
         }
-    }
-}
-
-/// Asks bundled plugins whether they can work on this machine.
-enum Probe {
-    private static let patienceMs = 10_000
-
-    static func all(_ registry: Registry, installation: Installation = Installation()) {
-        let launcher = PluginHostLauncher(
-            installation: installation, registry: registry, files: nil, console: StandardErrorConsole())
-        for entry in registry.snapshot.entries where entry.provider == "bundled" && entry.status == .unprobed {
-            guard let descriptor = entry.descriptor else { continue }
-            do throws(HostError) {
-                let status =
-                    try descriptor.process == "own"
-                    ? launcher.start(entry.family).probe(milliseconds: patienceMs)
-                    : PluginLibrary(path: entry.path, descriptor: descriptor).probe(milliseconds: patienceMs)
-                registry.mark(
-                    entry.family, status?["status"] == "ready" ? .ready : .unavailable, error(entry.family, status))
-            } catch {
-                registry.mark(entry.family, .invalid, error)
-            }
-        }
-    }
-
-    private static func error(_ family: String, _ status: JSON?) -> HostError? {
-        if status?["status"] == "ready" { return nil }
-        let silent = "It gave no answer within \(patienceMs / 1_000) seconds."
-        return .unavailable(
-            family, status?["reason"]?.stringValue ?? (status == nil ? silent : "It gave no reason."),
-            fix: status?["fix"]?.stringValue ?? "none known")
     }
 }

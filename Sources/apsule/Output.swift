@@ -5,14 +5,38 @@ import HostCore
 /// What the command line prints: plain lines, colours on a terminal only, JSON where asked for.
 enum Output {
     static let isTerminal = isatty(1) == 1
-    static let hasColour = isatty(1) == 1 && getenv("NO_COLOR") == nil
-    static let errorsHaveColour = isatty(2) == 1 && getenv("NO_COLOR") == nil
+    static let hasColour = isColoured(1)
+    static let errorsHaveColour = isColoured(2)
+    /// Whether the cursor can be moved: a terminal that is more than paper.
+    static let isLive = isTerminal && variable("TERM") != "dumb" && variable("TERM") != nil
+
+    /// Whether the locale writes UTF-8.
+    static let isUnicode = {
+        let locale = variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG") ?? ""
+        return locale.uppercased().replacing("-", with: "").contains("UTF8")
+    }()
+
+    /// What the user asks for by variables, or a terminal.
+    ///
+    /// Sources: <https://no-color.org>, <https://bixense.com/clicolors/>
+    private static func isColoured(_ file: Int32) -> Bool {
+        if variable("NO_COLOR") != nil { return false }
+        if let force = variable("CLICOLOR_FORCE"), force != "0" { return true }
+        return isatty(file) == 1 && variable("TERM") != "dumb" && variable("CLICOLOR") != "0"
+    }
+
+    /// nil where it is missing or empty.
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// Columns of the terminal; nil where there is none.
-    static var width: Int? {
+    static var width: Int? { size?.columns }
+
+    static var size: (columns: Int, rows: Int)? {
         var size = winsize()
         guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     static func line(_ text: String) { write(1, text + "\n") }
@@ -74,8 +98,9 @@ enum ExitCode: Int32 {
         let reason = error.code.drop { $0 != "." }.dropFirst()
         self =
             switch (family, reason) {
-            case ("usage", _), ("host", "operation_unknown"): .usage
+            case ("usage", _), ("host", "operation_unknown"), ("permissions", "unknown"): .usage
             case ("permission", _): .permission
+            case ("script", "bundler_missing"): .unavailable
             case ("script", _): .failed
             case ("host", "timeout"): .timeout
             case ("host", "cancelled"): .interrupted

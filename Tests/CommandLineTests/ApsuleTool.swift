@@ -5,8 +5,11 @@ import Testing
 /// The built `apsule`, with folders of its own.
 final class ApsuleTool: Sendable {
     let home: URL
+    private let binary: URL
 
-    init() throws {
+    /// - Parameter binary: another installation's.
+    init(binary: URL = ApsuleTool.binary) throws {
+        self.binary = binary
         try Self.installed.get()
         home = FileManager.default.temporaryDirectory.appending(path: "apsule-cli-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
@@ -32,7 +35,7 @@ final class ApsuleTool: Sendable {
 
     func run(_ arguments: [String], environment: [String: String] = [:], folder: String = "") throws -> Output {
         let process = Process()
-        process.executableURL = Self.binary
+        process.executableURL = binary
         process.arguments = arguments
         process.environment = self.environment.merging(environment) { $1 }
         process.currentDirectoryURL = folder.isEmpty ? home : home.appending(path: folder)
