@@ -153,6 +153,17 @@ struct CallContractTests {
         #expect(try await served.call("echo", ["still": "here"]) == ["still": "here"])
     }
 
+    /// A message of another size than this ABI's, or one that counts what is not there, is an error and no crash.
+    @Test(arguments: Place.allCases, ["size", "none", "blobs", "json"])
+    func readsNothingThatIsNotThere(_ place: Place, _ how: String) async throws {
+        let served = try Served(place)
+        defer { served.provider.close() }
+        let sink = try await served.start("malformed", ["how": .string(how)]).done()
+        #expect(sink.errors.first?.code == "plugin.protocol_error")
+        #expect(sink.terminals == 1)
+        #expect(try await served.call("echo", ["still": "here"]) == ["still": "here"])
+    }
+
     @Test(arguments: Place.allCases) func saysWhyItDoesNotOpen(_ place: Place) async throws {
         switch place {
         case .inProcess:

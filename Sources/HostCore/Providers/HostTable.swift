@@ -11,6 +11,7 @@ enum HostTable {
             size: UInt32(MemoryLayout<apsule_host>.size), abi: UInt32(APSULE_ABI), context: nil,
             reply: { context, call, result in
                 // Read first, also for a call that is gone: its owned blobs are released here.
+                guard isWhole(result) else { return provider(context)?.malformed(call, "reply") ?? () }
                 let payload = Payload(abi: result)
                 provider(context)?.answer(call)?.reply(payload)
             },
@@ -20,11 +21,16 @@ enum HostTable {
                 owner.failed(call, HostError(json: json, fallback: "\(owner.family).failed"))
             },
             event: { context, call, name, event in
+                guard isWhole(event) else {
+                    provider(context)?.malformed(call, "event")
+                    return Flow.stop.rawValue
+                }
                 let payload = Payload(abi: event)
                 guard let sink = provider(context)?.sink(call) else { return Flow.stop.rawValue }
                 return sink.event(name.text, payload).rawValue
             },
             end: { context, call, result in
+                guard isWhole(result) else { return provider(context)?.malformed(call, "end") ?? () }
                 let payload = Payload(abi: result)
                 provider(context)?.take(call, "end")?.end(payload)
             },
@@ -40,6 +46,14 @@ enum HostTable {
                 provider(context)?.sink(call)?.allows(scope.text, value.text) == true ? 1 : 0
             })
     }
+}
+
+/// Whether all of a message may be read: its size covers every field, and what it counts is there.
+private func isWhole(_ message: UnsafePointer<apsule_message>?) -> Bool {
+    // The size first: it says what else is there.
+    guard let message else { return true }
+    guard message.pointee.size >= UInt32(MemoryLayout<apsule_message>.size) else { return false }
+    return message.pointee.json.data != nil && (message.pointee.blob_count == 0 || message.pointee.blobs != nil)
 }
 
 private func provider(_ context: UnsafeMutableRawPointer?) -> PluginProvider? {

@@ -82,6 +82,14 @@ public final class PluginProvider: Provider, @unchecked Sendable {
         host.log(.warning, family: library.family, "\(function) for call \(call), which is not running: dropped")
     }
 
+    /// Ends a call whose plugin sent a message that cannot be read.
+    func malformed(_ call: UInt64, _ function: String) {
+        let error = HostError(
+            "plugin.protocol_error", "The \(library.family) plugin sent a message without its parts.",
+            details: ["family": .string(library.family), "function": .string(function)])
+        take(call, function)?.fail(error)
+    }
+
     func failed(_ call: UInt64, _ error: HostError) {
         // Call 0 is the instance itself, in open.
         if call == 0 { return openError.withLock { $0 = error } }

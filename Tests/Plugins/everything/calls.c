@@ -184,6 +184,19 @@ void op_crash(struct call *call, const apsule_message *arguments) {
     finish(call);
 }
 
+/* A message that says less, or more, than there is. */
+void op_malformed(struct call *call, const apsule_message *arguments) {
+    char how[16] = "", buffer[64];
+    text(arguments, "how", how, sizeof how);
+    apsule_message message = say(buffer, sizeof buffer, "{\"whole\": true}");
+    if (strcmp(how, "size") == 0) message.size = (uint32_t)offsetof(apsule_message, blobs);
+    if (strcmp(how, "none") == 0) message.size = 0;
+    if (strcmp(how, "blobs") == 0) message.blob_count = 3;
+    if (strcmp(how, "json") == 0) message.json.data = NULL;
+    HOST->reply(HOST->context, call->id, &message);
+    finish(call);
+}
+
 /* Speaks for calls that are not its own, or not at all. */
 void op_forge(struct call *call, const apsule_message *arguments) {
     (void)arguments;

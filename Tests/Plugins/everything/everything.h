@@ -74,6 +74,7 @@ void op_allows(struct call *, const apsule_message *);
 void op_log(struct call *, const apsule_message *);
 void op_crash(struct call *, const apsule_message *);
 void op_forge(struct call *, const apsule_message *);
+void op_malformed(struct call *, const apsule_message *);
 void op_count(struct call *, const apsule_message *);
 void op_flood(struct call *, const apsule_message *);
 void op_early(struct call *, const apsule_message *);

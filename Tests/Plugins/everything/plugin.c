@@ -14,6 +14,7 @@ const struct operation operations[] = {
     {"stubborn", op_stubborn}, {"locked", op_locked}, {"over", op_over},       {"failing", op_failing},
     {"ticks", op_ticks},       {"early", op_early},   {"newest", op_flood},    {"flood", op_flood},
     {"count", op_count},       {"forge", op_forge},   {"crash", op_crash},     {"log", op_log},
+    {"malformed", op_malformed},
     {"allows", op_allows},     {"data", op_data},     {"files.open", op_open}, {"block", op_block},
     {"wait", op_wait},         {"late", op_late},     {"twice", op_twice},     {"nothing", op_nothing},
     {"fail", op_fail},         {"owned", op_owned},   {"counters", op_counters}, {"echo", op_echo},
