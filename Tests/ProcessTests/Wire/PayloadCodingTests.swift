@@ -94,7 +94,9 @@ struct PayloadCodingTests {
             try #require(try decode(encoded.body, encoded.files)?.blobs[0])
         )
         #expect(first.isOwnMemory)
-        first.withBytes { UnsafeMutableRawBufferPointer(mutating: $0).initializeMemory(as: UInt8.self, repeating: 0) }
+        first.withBytes {
+            _ = UnsafeMutableRawBufferPointer(mutating: $0).initializeMemory(as: UInt8.self, repeating: 0)
+        }
         #expect(first.withBytes { $0.allSatisfy { $0 == 0 } })
         #expect(second.withBytes { Array($0) } == bytes(size, 5))
     }
