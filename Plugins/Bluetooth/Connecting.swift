@@ -27,7 +27,9 @@ extension BluetoothFamily {
 
     private func attempt(_ id: String, until deadline: ContinuousClock.Instant) async throws(HostError) -> JSON {
         try await connections.settle()
-        let (device, isOurs) = try await near(id) { (device) async throws(HostError) in
+        // A moment before the call's own end, to give the better reason.
+        let time = max(.milliseconds(100), deadline - .now - .milliseconds(200))
+        let (device, isOurs) = try await near(id, within: time) { (device) async throws(HostError) in
             let pause = device.isConnected ? nil : await discovery.pause()
             defer { pause?.cancel() }
             return try await link(device, until: deadline)
@@ -70,7 +72,7 @@ extension BluetoothFamily {
     /// Runs `body` with a device, and once more with a scan running where BlueZ does not know it (any more): it forgets
     /// what it has not heard for 30 s.
     func near<R>(
-        _ id: String, _ body: (Device) async throws(HostError) -> R
+        _ id: String, within time: Duration = .seconds(20), _ body: (Device) async throws(HostError) -> R
     ) async throws(HostError) -> R {
         if let device = device(id) {
             do throws(HostError) {
@@ -91,7 +93,8 @@ extension BluetoothFamily {
         let outcome: Result<R, HostError>
         do throws(HostError) {
             // Longer than BlueZ's pause between two rounds of a scan.
-            let device = try await found.value(within: .seconds(20), otherwise: BluezErrors.deviceNotFound)
+            let longest = Duration.seconds(20)
+            let device = try await found.value(within: min(longest, time), otherwise: BluezErrors.deviceNotFound)
             outcome = .success(try await body(device))
         } catch {
             outcome = .failure(error)
@@ -127,7 +130,6 @@ extension BluetoothFamily {
                 $0.isConnected ? .success(()) : nil
             }
             let unresolved = BluezErrors.make("services_unresolved", "The device did not tell its services in time.")
-            // A moment before the call's own end, to give the better reason.
             let time = max(.milliseconds(100), deadline - .now - .milliseconds(200))
             try await bluez.wait(device.path, within: time, otherwise: unresolved) { device in
                 guard device.isConnected else { return .failure(BluezErrors.lostWhileConnecting) }

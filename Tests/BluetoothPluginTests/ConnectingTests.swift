@@ -135,6 +135,14 @@ import Testing
         #expect(await failure { try await next.answer() }?.code == "bluetooth.daemon_missing")
     }
 
+    @Test func aDeviceThatIsNotThereIsNotFoundInTime() async throws {
+        _ = try await place.find()
+        let start = ContinuousClock.now
+        let error = await failure { try await host.call("connect", ["deviceId": "nobody", "timeoutMs": 1500]) }
+        #expect(error?.code == "bluetooth.device_not_found" && ContinuousClock.now - start < .seconds(10))
+        #expect(await eventually { bluez.methods.last == "StopDiscovery" })
+    }
+
     @Test func aLinkWithoutServicesIsCutAgain() async throws {
         let id = try await place.find()
         bluez.answer("Connect") { [bluez] call in

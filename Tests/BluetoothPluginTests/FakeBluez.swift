@@ -130,6 +130,14 @@ final class FakeBluez: Sendable {
             [.string(interface), Self.dictionary(properties), .strings([])])
     }
 
+    /// A device that is not heard any more has no signal strength.
+    func forgetSignal(_ path: String) {
+        state.withLock { _ = $0.objects[path]?[Self.device]?.removeValue(forKey: "RSSI") }
+        try? connection.emit(
+            path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+            [.string(Self.device), Self.dictionary([:]), .strings(["RSSI"])])
+    }
+
     func property(_ path: String, _ interface: String, _ name: String) -> DBusValue? {
         state.withLock { $0.objects[path]?[interface]?[name] }
     }

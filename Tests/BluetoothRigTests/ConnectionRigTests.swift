@@ -171,7 +171,8 @@ extension RigTests {
             attempt.cancel()
             #expect(await failure { try await attempt.answer() }?.code == "host.cancelled")
             try Rig.forget(Rig.heart)
-            #expect(await bluetooth.code("connect", ["deviceId": id]) == "bluetooth.device_not_found")
+            #expect(
+                await bluetooth.code("connect", ["deviceId": id, "timeoutMs": 8000]) == "bluetooth.device_not_found")
             try Rig.peer("start Rig Heart")
             try await host.call("connect", ["deviceId": id])
         }

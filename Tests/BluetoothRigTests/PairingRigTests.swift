@@ -79,8 +79,7 @@ extension RigTests {
         }
 
         private func isPaired(_ name: String) async throws -> Bool? {
-            let list = try await host.stream("scan", ["durationMs": 4000, "name": .string(name)]).end().json
-            return list[0]?["paired"]?.boolValue
+            try await bluetooth.scan(["name": .string(name)], until: [name]).first?["paired"]?.boolValue
         }
     }
 }

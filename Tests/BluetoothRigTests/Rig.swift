@@ -56,6 +56,20 @@ struct Bluetooth {
         return try #require(found.json["id"]?.stringValue)
     }
 
+    /// Scans until these have been found, and what else comes in a moment.
+    ///
+    /// Where duplicates are filtered, an advertisement that the kernel misses comes again with the next round only.
+    func scan(_ arguments: JSON = .object([]), until names: [String]) async throws -> [JSON] {
+        var arguments = arguments
+        arguments.set("durationMs", 0)
+        let scan = host.stream("scan", arguments)
+        _ = try await scan.answer()
+        for name in names { _ = try await scan.wait("device") { $0["name"]?.stringValue == name } }
+        try await Task.sleep(for: .seconds(2))
+        scan.cancel()
+        return try #require(try await scan.end().json.arrayValue)
+    }
+
     func connect(_ name: String) async throws -> JSON {
         let id = JSON.string(try await find(name))
         try await host.call("connect", ["deviceId": id])

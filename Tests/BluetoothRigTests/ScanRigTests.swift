@@ -10,8 +10,7 @@ extension RigTests {
         init() throws { bluetooth = try Bluetooth() }
 
         @Test func everyPeripheralIsFound() async throws {
-            let scan = bluetooth.host.stream("scan", ["durationMs": 6000])
-            let list = try #require(try await scan.end().json.arrayValue)
+            let list = try await bluetooth.scan(until: [Rig.heart, Rig.beacon, Rig.sensor])
             #expect(list.compactMap { $0["name"]?.stringValue } == [Rig.heart, Rig.beacon, Rig.sensor])
             #expect(list.compactMap { $0["rssi"]?.intValue } == [-50, -71, -84])
             // BlueZ adds the services that it found in an earlier connection.
@@ -20,7 +19,6 @@ extension RigTests {
             #expect(list[0]["manufacturerData"]?[0]?["data"] == "AQIDBA==")
             #expect(list[0]["manufacturerData"]?[0]?["companyName"] == "The Linux Foundation")
             #expect(list[1]["serviceData"] == [["service": "feaa", "data": "EACq"]])
-            #expect(scan.events.contains { $0.name == "device" && $0.payload.json["name"]?.stringValue == Rig.sensor })
             #expect(!list.description.contains("F0:F1") && !list.description.contains("F0_F1"))
             #expect(bluetooth.host.violations.isEmpty)
         }
@@ -32,10 +30,8 @@ extension RigTests {
 
         @Test(arguments: filters)
         func filtersHold(_ filter: JSON, _ names: [String]) async throws {
-            var arguments = filter
-            arguments.set("durationMs", 4000)
-            let list = try await bluetooth.host.stream("scan", arguments).end().json.arrayValue
-            #expect(list?.compactMap { $0["name"]?.stringValue } == names)
+            let list = try await bluetooth.scan(filter, until: names)
+            #expect(list.compactMap { $0["name"]?.stringValue } == names)
         }
 
         /// BlueZ merges the filters of all clients; another project scans here for everything.
@@ -66,7 +62,7 @@ extension RigTests {
             #expect((try await first.end().json.arrayValue?.count ?? 0) >= 1)
             #expect(try await bluetooth.host.call("stopScan") == ["stopped": 0])
             // The next one starts although the last is only just being stopped.
-            #expect(try await bluetooth.host.stream("scan", ["durationMs": 3000]).end().json.arrayValue?.count == 3)
+            #expect(try await bluetooth.scan(until: [Rig.heart, Rig.beacon, Rig.sensor]).count == 3)
         }
 
         @Test func changesAndDuplicatesAreReported() async throws {
@@ -110,12 +106,12 @@ extension RigTests {
         @Test func scopesLimitWhatIsSeen() async throws {
             let heart = try await bluetooth.find(Rig.heart)
             bluetooth.host.setAllows { scope, value in scope == "services" || value == heart }
-            #expect(try await bluetooth.host.stream("scan", ["durationMs": 3000]).end().json.arrayValue?.count == 1)
+            #expect(try await bluetooth.scan(until: [Rig.heart]).count == 1)
             bluetooth.host.setAllows { scope, value in
                 scope == "devices" || value == "0000feaa-0000-1000-8000-00805f9b34fb"
             }
-            let list = try await bluetooth.host.stream("scan", ["durationMs": 3000]).end().json.arrayValue
-            #expect(list?.compactMap { $0["name"]?.stringValue } == [Rig.beacon])
+            let list = try await bluetooth.scan(until: [Rig.beacon])
+            #expect(list.compactMap { $0["name"]?.stringValue } == [Rig.beacon])
         }
 
         @Test func idsAreKeptForTheProjectAlone() async throws {
