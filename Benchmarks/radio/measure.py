@@ -62,12 +62,16 @@ class Program:
         self.lines.close()
 
 
-def first(name, pattern):
+def first(name, pattern, call=None):
+    """Milliseconds until the first advertisement: since the program's start, and since it said that it begins."""
     program = Program(name)
+    if call:
+        program.line(call)
+    called = time.monotonic()
     program.line(pattern)
-    took = (time.monotonic() - program.begin) * 1000
+    now = time.monotonic()
     program.stop()
-    return took
+    return (now - program.begin) * 1000, (now - called) * 1000
 
 
 def steady(name):
@@ -84,10 +88,12 @@ def steady(name):
     return count / (end[2] - begin[2]), (end[1] - begin[1]) / max(count, 1)
 
 
-result = {"first": {"ours": [], "bluetoothctl": []}, "rate": {"ours": [], "bleak": []}, "cpu": {"ours": [], "bleak": []}}
+result = {"first": {"ours": [], "called": [], "bluetoothctl": []}, "rate": {"ours": [], "bleak": []}, "cpu": {"ours": [], "bleak": []}}
 for _ in range(int(sys.argv[1])):
-    result["first"]["ours"].append(first("ours", r"^1\s*$"))
-    result["first"]["bluetoothctl"].append(first("bluetoothctl", r"\[.*NEW.*\] Device|RSSI"))
+    started, called = first("ours", r"^1\s*$", r"^scan\s*$")
+    result["first"]["ours"].append(started)
+    result["first"]["called"].append(called)
+    result["first"]["bluetoothctl"].append(first("bluetoothctl", r"\[.*NEW.*\] Device|RSSI")[0])
 for _ in range(max(1, int(sys.argv[1]) // 2)):
     for name in ("ours", "bleak"):
         rate, cpu = steady(name)
