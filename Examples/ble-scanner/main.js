@@ -29,7 +29,8 @@ async function visit(deviceId) {
   console.log("connected", services.length, "services");
 
   if (services.includes(BATTERY)) {
-    const { value } = await host.bluetooth.read({ deviceId, serviceId: BATTERY, characteristicId: "2a19", encoding: "hex" });
+    const level = { deviceId, serviceId: BATTERY, characteristicId: "2a19", encoding: "hex" };
+    const { value } = await host.bluetooth.read(level);
     console.log("battery", parseInt(value, 16), "%");
   }
   let beats = 0;
@@ -43,7 +44,8 @@ async function visit(deviceId) {
     await host.bluetooth.write({ ...echo, value: new TextEncoder().encode("hello") });
     const { value } = await host.bluetooth.read({ ...echo, encoding: "bytes" });
     console.log("echo", new TextDecoder().decode(value));
-    await (await host.bluetooth.pair(deviceId, (event) => console.log("pairing", event.type, event.passkey ?? ""))).done;
+    const pairing = await host.bluetooth.pair(deviceId, (event) => console.log("pairing", event.type, event.passkey ?? ""));
+    await pairing.done;
     const secret = await host.bluetooth.read({ ...echo, characteristicId: demo(3), encoding: "hex" });
     console.log("encrypted value", secret.value);
   }
