@@ -50,11 +50,19 @@ let package = Package(
         .target(name: "CHostCore"),
         .target(name: "CProcess", cSettings: strictC),
         .target(name: "HostCore", dependencies: [kit, sqlite, "CHostCore", "CProcess"]),
-        .executableTarget(name: "apsule", dependencies: ["HostCore", "ScriptRuntime", kit]),
-        .executableTarget(name: "apsule-launch", path: "Sources/launcher", cSettings: strictC),
+        .executableTarget(name: "apsule", dependencies: ["HostCore", "ScriptText", kit]),
+        // Apart, so that only what runs scripts loads JavaScriptCore.
+        .executableTarget(
+            name: "apsule-worker", dependencies: ["HostCore", "ScriptRuntime", "ScriptText", kit],
+            path: "Sources/worker"),
+        // It is C alone, and the Swift runtime that is linked all the same would triple its start.
+        .executableTarget(
+            name: "apsule-launch", path: "Sources/launcher", cSettings: strictC,
+            linkerSettings: [.unsafeFlags(["-nostartfiles"])]),
+        .target(name: "ScriptText", dependencies: [kit]),
         .target(
-            name: "ScriptRuntime", dependencies: ["HostCore", kit, "CJavaScriptCore", "CICU"], exclude: ["Prelude"],
-            plugins: ["EmbedPrelude"]),
+            name: "ScriptRuntime", dependencies: ["HostCore", "ScriptText", kit, "CJavaScriptCore", "CICU"],
+            exclude: ["Prelude"], plugins: ["EmbedPrelude"]),
         .executableTarget(name: "prelude-embed"),
         .plugin(
             name: "EmbedPrelude", capability: .buildTool(), dependencies: ["prelude-embed"],
@@ -63,7 +71,7 @@ let package = Package(
         .plugin(
             name: "EmbedDescriptor", capability: .buildTool(), dependencies: ["descriptor-embed"],
             path: "PackagePlugins/EmbedDescriptor"),
-        .testTarget(name: "ScriptRuntimeTests", dependencies: ["ScriptRuntime", "HostCore", kit]),
+        .testTarget(name: "ScriptRuntimeTests", dependencies: ["ScriptRuntime", "ScriptText", "HostCore", kit]),
         .testTarget(name: "HostCoreTests", dependencies: ["HostCore", kit], exclude: ["Cases"]),
         .testTarget(
             name: "ProcessTests", dependencies: ["HostCore", "CProcess", "TestPrograms", kit], exclude: ["Programs"]),

@@ -1,5 +1,6 @@
 public import ApsuleKit
 public import HostCore
+public import ScriptText
 
 /// Runs the JavaScript of one project on a thread of its own.
 ///
@@ -11,16 +12,29 @@ public final class ScriptRuntime: Sendable {
     private let inbox = Inbox()
     private let pulse = Pulse()
 
-    public init(port: any CallPort, limits: ScriptLimits = ScriptLimits(), hooks: ScriptHooks) {
+    public convenience init(port: any CallPort, limits: ScriptLimits = ScriptLimits(), hooks: ScriptHooks) {
+        self.init(limits: limits, hooks: hooks) { port }
+    }
+
+    /// Starts the engine while what it calls is still being made.
+    ///
+    /// - Parameter port: waited for on the engine's thread, once the engine is there; nil ends the runtime.
+    public init(limits: ScriptLimits, hooks: ScriptHooks, port: @escaping @Sendable () -> (any CallPort)?) {
         Self.prepareProcess()
         let (inbox, pulse) = (inbox, pulse)
         let verdict = Verdict(hooks)
         Monitor(limits: limits, hooks: hooks, pulse: pulse, verdict: verdict).start()
         // JavaScriptCore takes up to 5 MiB of stack for scripts that recurse.
         Thread.start(name: "javascript", stackSize: 8 << 20) {
-            let engine = Engine(port: port, limits: limits, hooks: hooks, inbox: inbox, pulse: pulse, verdict: verdict)
-            engine.run()
-            engine.close()
+            let machine = Machine()
+            if let port = port() {
+                let engine = Engine(
+                    machine, port: port, limits: limits, hooks: hooks, inbox: inbox, pulse: pulse, verdict: verdict)
+                engine.run()
+                engine.close()
+            } else {
+                machine.close()
+            }
             pulse.finish()
             hooks.stopped()
         }

@@ -2,7 +2,7 @@ import ApsuleKit
 import Glibc
 import HostCore
 
-/// `apsule`: argument parsing and printing; everything else is HostCore's and ScriptRuntime's.
+/// `apsule`: argument parsing and printing; everything else is HostCore's.
 @main
 struct Apsule {
     static func main() {
@@ -37,7 +37,6 @@ struct Apsule {
     /// Programs that the host starts itself; nobody types them.
     private static let inner: [String: @Sendable (ArraySlice<String>) throws(HostError) -> ExitCode] = [
         "plugin-host": PluginHostCommand.run,
-        "worker": WorkerCommand.run,
         "__complete": CompletionCommand.complete,
     ]
 

@@ -1,7 +1,7 @@
 import ApsuleKit
 import Glibc
 import HostCore
-import ScriptRuntime
+import ScriptText
 
 /// The entry of a project that needs bundling: made by the parent, read by the worker.
 enum BundledEntry {
@@ -22,11 +22,5 @@ enum BundledEntry {
             }
         }
         return output.file
-    }
-
-    /// The script that the worker runs.
-    static func read(_ file: OwnedFile, entry: String, source: String) throws(HostError) -> Script {
-        let output = try FileReader.read(file, entry)
-        return try ScriptBundle(path: entry, source: source).script(output)
     }
 }

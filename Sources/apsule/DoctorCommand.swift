@@ -1,7 +1,7 @@
 import ApsuleKit
 import Glibc
 import HostCore
-import ScriptRuntime
+import ScriptText
 
 /// `apsule doctor`: what works here, what does not, why, and what helps.
 enum DoctorCommand {

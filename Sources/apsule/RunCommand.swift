@@ -1,7 +1,7 @@
 import ApsuleKit
 import Glibc
 import HostCore
-import ScriptRuntime
+import ScriptText
 import Synchronization
 
 /// `apsule run DIR|FILE`: the parent of one project in the foreground.
@@ -17,13 +17,37 @@ enum RunCommand {
         let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))
         for warning in target.warnings { Output.error(warning) }
         try target.checkRequirements(host.registry)
+        let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
+        let console = RunConsole(json: options.isJSON)
+        let started = try Worker.start(confinement(target, host, files)) {
+            console.write(.warning, source: "worker", $0)
+        }
+        do {
+            return try run(target, host, files, started, console, options)
+        } catch {
+            started.abandon()
+            throw error
+        }
+    }
+
+    private static func confinement(_ target: RunTarget, _ host: Host, _ files: ProjectFiles) -> WorkerConfinement {
+        let declared = host.registry.snapshot.entries.compactMap(\.descriptor)
+            .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
+        return WorkerConfinement(
+            installation: host.installation, project: target.folder, sandbox: files.path, families: declared)
+    }
+
+    /// What is prepared here is prepared while the worker starts.
+    private static func run(
+        _ target: RunTarget, _ host: Host, _ files: ProjectFiles, _ started: Worker.Started, _ console: RunConsole,
+        _ options: Options
+    ) throws(HostError) -> ExitCode {
         if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: options.isJSON) }
         if geteuid() == 0 { RootWarning.sayOnce(host.paths.state) }
-        let console = RunConsole(json: options.isJSON)
         let authority = try host.authority(
             target.subject, allowed: Set(options.all("allow")),
             prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
-        return try start(target, host, authority, console, options)
+        return try run(target, host, files, started, authority, console, options)
     }
 
     /// Tells the worker, and the project's types, when plugins appear, change or go.
@@ -44,19 +68,16 @@ enum RunCommand {
         Output.error("Wrote \(written.joined(separator: ", ")): this host's operations have changed.")
     }
 
-    private static func start(
-        _ target: RunTarget, _ host: Host, _ authority: PermissionAuthority, _ console: RunConsole, _ options: Options
+    private static func run(
+        _ target: RunTarget, _ host: Host, _ files: ProjectFiles, _ started: Worker.Started,
+        _ authority: PermissionAuthority, _ console: RunConsole, _ options: Options
     ) throws(HostError) -> ExitCode {
-        let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
-        let declared = host.registry.snapshot.entries.compactMap(\.descriptor)
-            .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
-        let confinement = WorkerConfinement(
-            installation: host.installation, project: target.folder, sandbox: files.path, families: declared)
         var passed = [try files.share(), try target.openFolder()]
         do {
             let bundle = try BundledEntry.make(target.entry, folder: target.folder, installation: host.installation)
             if let bundle { passed.append(bundle) }
         } catch let error as ScriptError {
+            started.abandon()
             console.failure(error.json)
             return .failed
         } catch {
@@ -67,8 +88,8 @@ enum RunCommand {
         let running = Mutex<Worker?>(nil)
         // Before the worker starts, so that no Ctrl-C is lost; one that comes too early is seen below.
         Interrupt.onInterrupt({ running.withLock { $0 }?.stop() }, second: { running.withLock { $0 }?.kill() })
-        let worker = try Worker(
-            confinement: confinement,
+        let worker = Worker(
+            started,
             start: target.start(
                 plugins: options.all("plugins"), settings: authority.settings, families: host.registry.snapshot.foreign),
             files: passed,

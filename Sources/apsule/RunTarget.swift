@@ -1,7 +1,6 @@
 import ApsuleKit
 import Glibc
 import HostCore
-import ScriptRuntime
 
 /// What `apsule run` was given: a project folder, or one script.
 struct RunTarget {

@@ -19,6 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What swiftc reads from objects and hands to the linker before the runtime that it links to every program: without
+ * it, and without Swift's start files (Package.swift), that runtime would be loaded for nothing at each start. */
+__attribute__((used, section(".swift1_autolink_entries"))) static const char linker_options[] = "-Xlinker\0--as-needed";
+
 void refuse(int error, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -11,7 +11,7 @@ enum GalleryInstallation {
         try FileManager.default.createDirectory(at: manifests, withIntermediateDirectories: true)
         let build = URL(fileURLWithPath: Workshop.build)
         for name in try FileManager.default.contentsOfDirectory(atPath: build.path)
-        where ["apsule", "apsule-launch", "libapsule-timer.so"].contains(name)
+        where ["apsule", "apsule-worker", "apsule-launch", "libapsule-timer.so"].contains(name)
             || name.hasPrefix("libApsule") && name.hasSuffix(".so")
             || name.hasPrefix("apsule-") && !name.contains(".")
         {

@@ -98,7 +98,7 @@ def workers():
                 command = f.read().split(b"\0")
         except OSError:
             continue
-        if command[:2] == [APSULE.encode(), b"worker"]:
+        if command[0] == APSULE.encode() + b"-worker":
             found.append(int(pid))
     return found
 

@@ -9,7 +9,7 @@ copy=$(mktemp -d "${TMPDIR:-/tmp}/apsule-unprivileged.XXXXXX")
 trap 'rm -rf "$copy"' EXIT
 build=$(dirname "$apsule")
 mkdir "$copy/bin" "$copy/home"
-cp -r "$build/apsule" "$build/apsule-launch" "$build"/*.so "$build/Manifests" "$copy/bin"
+cp -r "$build/apsule"{,-worker,-launch} "$build"/*.so "$build/Manifests" "$copy/bin"
 cp "$here"/*.py "$copy"
 chmod -R a+rX "$copy"
 chown 65534:65534 "$copy/home"

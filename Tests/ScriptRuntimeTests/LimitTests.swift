@@ -2,6 +2,7 @@ import ApsuleKit
 import Glibc
 import HostCore
 import ScriptRuntime
+import ScriptText
 import Testing
 
 @Suite struct LimitTests {

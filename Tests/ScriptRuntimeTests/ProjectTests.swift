@@ -2,6 +2,7 @@ import ApsuleKit
 import Dispatch
 import HostCore
 import ScriptRuntime
+import ScriptText
 import Synchronization
 import Testing
 

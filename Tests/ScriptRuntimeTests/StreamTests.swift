@@ -1,6 +1,7 @@
 import ApsuleKit
 import HostCore
 import ScriptRuntime
+import ScriptText
 import Synchronization
 import Testing
 

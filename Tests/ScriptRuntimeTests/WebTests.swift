@@ -1,6 +1,7 @@
 import ApsuleKit
 import HostCore
 import ScriptRuntime
+import ScriptText
 import Testing
 
 /// What the script finds of the web's interfaces.

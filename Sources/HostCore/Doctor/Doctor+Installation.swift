@@ -20,7 +20,9 @@ extension Doctor {
                     reason: "They lie beside the executable, the manifests in a folder Manifests.",
                     fix: "Scripts/build, or install apsule again."))
         }
-        findings += Self.owners([folder, folder + "/apsule", folder + "/apsule-launch", folder + "/Manifests"])
+        findings += Self.owners([
+            folder, folder + "/apsule", folder + "/apsule-worker", folder + "/apsule-launch", folder + "/Manifests",
+        ])
         findings.append(
             Finding(
                 topic, "libraries", .fine,

@@ -1,6 +1,6 @@
 internal import CHostCore
 
-/// The libraries of this program, and their folders: a worker is the same program and needs the same.
+/// The libraries of this program, and their folders: what it starts needs them, too.
 enum LoadedLibraries {
     /// Every folder once.
     static let folders: [String] = Set(

@@ -45,24 +45,42 @@ public final class Worker: Sendable {
         var isStopping = false
     }
 
-    /// Starts a worker.
+    /// A worker's process that gets ready, and waits to be told what to run.
+    public struct Started: Sendable {
+        fileprivate let child: ChildProcess
+        fileprivate let socket: OwnedFile
+        fileprivate let output: ChildOutput
+
+        /// Ends it unused.
+        public func abandon() { child.kill() }
+    }
+
+    /// Starts a worker's process, which takes a while to get ready: what is left to do is done meanwhile.
+    ///
+    /// - Parameter line: hears what the engine and plugins write themselves, in their last moments above all.
+    /// - Throws: `host.system_error`.
+    public static func start(
+        _ confinement: WorkerConfinement, line: @escaping @Sendable (String) -> Void
+    ) throws(HostError) -> Started {
+        let (mine, theirs) = try OwnedFile.socketPair()
+        let output = try ChildOutput(line)
+        defer { output.started() }
+        let child = try ChildProcess.start(try confinement.command(control: theirs, output: output.file))
+        return Started(child: child, socket: mine, output: output)
+    }
+
+    /// Has a worker run a project.
     ///
     /// - Parameters:
     ///   - start: what the worker gets to know: identity, settings, limits, entry.
     ///   - files: sent along with it: the sandbox, the project folder, and more by agreement.
     public init(
-        confinement: WorkerConfinement, start: JSON, files: [OwnedFile], limits: Manifest.Limits,
+        _ started: Started, start: JSON, files: [OwnedFile], limits: Manifest.Limits,
         authority: PermissionAuthority, pluginHosts: PluginHostLauncher, hooks: Hooks
-    ) throws(HostError) {
+    ) {
         (self.authority, self.hooks, self.limits) = (authority, hooks, limits)
         self.pluginHosts = pluginHosts
-        let (mine, theirs) = try OwnedFile.socketPair()
-        channel = ControlChannel(mine)
-        // What the engine and plugins write themselves, in their last moments above all.
-        let output = try ChildOutput { hooks.console(.warning, "worker", $0) }
-        defer { output.started() }
-        self.output = output
-        child = try ChildProcess.start(try confinement.command(control: theirs, output: output.file))
+        (child, channel, output) = (started.child, ControlChannel(started.socket), started.output)
         channel.send(.start, start, files: files)
         authority.onRevoked { [channel] revocation in
             channel.send(.revoked, ["permission": .string(revocation.permission)])

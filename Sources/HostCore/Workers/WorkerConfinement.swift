@@ -27,7 +27,7 @@ public struct WorkerConfinement: Sendable {
     }
 
     func command(control: OwnedFile, output: OwnedFile) throws(HostError) -> ChildCommand {
-        let program = installation.folder + "/apsule"
+        let program = installation.folder + "/apsule-worker"
         let launcher = installation.folder + "/apsule-launch"
         var arguments: [String] = []
         func allow(_ option: String, _ paths: [String]) {
@@ -44,7 +44,7 @@ public struct WorkerConfinement: Sendable {
         if !bus.contains("abstract=") { arguments += ["--scoped"] }
         // No limit on data: the engine reserves 20 GiB of it at start. The parent watches what is really used.
         arguments += ["--rlimit", "core=0"]
-        arguments += ["--keep", "3", "--parent", String(getpid()), "--", program, "worker"]
+        arguments += ["--keep", "3", "--parent", String(getpid()), "--", program]
         var environment = ChildEnvironment(proxies: usesProxies)
         environment["APSULE_DEBUG"] = installation.environment["APSULE_DEBUG"]
         return ChildCommand(

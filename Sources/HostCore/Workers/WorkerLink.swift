@@ -130,24 +130,6 @@ public final class WorkerLink: Authority, PermissionDesk {
     }
 }
 
-/// One answer that a thread waits for.
-private final class OneAnswer<Value: Sendable>: Sendable {
-    private let value = Mutex<Value?>(nil)
-    private let given = Signal()
-
-    func give(_ answer: Value) {
-        value.withLock { $0 = answer }
-        given.post()
-    }
-
-    func wait() -> Value {
-        while true {
-            given.wait()
-            if let value = value.withLock({ $0 }) { return value }
-        }
-    }
-}
-
 /// A plugin-host that the parent started and watches.
 private final class ParentsProcess: PluginHostProcess {
     private let id: Int64

@@ -2,8 +2,9 @@ internal import ApsuleKit
 internal import CJavaScriptCore
 internal import Glibc
 internal import HostCore
+internal import ScriptText
 
-/// One JavaScript context and its event loop.
+/// The event loop of one JavaScript context.
 ///
 /// Made, used and ended on one thread, which never pumps a main loop.
 ///
@@ -15,8 +16,8 @@ final class Engine {
     let inbox: Inbox
     let pulse: Pulse
     let verdict: Verdict
-    let group: JSContextGroupRef
-    let context: JSGlobalContextRef
+    private let machine: Machine
+    var context: JSGlobalContextRef { machine.context }
     let watchdog: Watchdog
     /// What both sides of the bridge read and write without a call.
     let shared: SharedFields
@@ -40,19 +41,18 @@ final class Engine {
     private var items: [Inbox.Item] = []
     private var idle: IdleWork
     private var spinning = Spinning()
-    private let loop: UnsafeMutableRawPointer?
 
-    init(port: any CallPort, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse, verdict: Verdict) {
+    init(
+        _ machine: Machine, port: any CallPort, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse,
+        verdict: Verdict
+    ) {
         (self.port, self.limits, self.hooks) = (port, limits, hooks)
         (self.inbox, self.pulse, self.verdict) = (inbox, pulse, verdict)
-        // The engine's own timers attach to this thread's loop; it is only pumped where IdleWork says so.
-        loop = apsule_loop_new()
-        apsule_loop_push(loop)
-        group = JSContextGroupCreate()
-        context = JSGlobalContextCreateInGroup(group, nil)
-        watchdog = Watchdog(group: group, limits: limits, pulse: pulse)
+        self.machine = machine
+        let context = machine.context
+        watchdog = Watchdog(group: machine.group, limits: limits, pulse: pulse)
         shared = SharedFields(context)
-        idle = IdleWork(context: context, loop: loop)
+        idle = IdleWork(context: context, loop: machine.loop)
         prelude = PreludeFunctions(context)
         Natives.bind(self)
         prelude.load(shared)
@@ -63,7 +63,7 @@ final class Engine {
         }
     }
 
-    /// Ends every call and gives the context back.
+    /// Ends every call and gives the machine back.
     ///
     /// Nothing may be used afterwards.
     func close() {
@@ -79,11 +79,8 @@ final class Engine {
         watchdog.close()
         prelude.close(context)
         shared.close(context)
-        JSGlobalContextRelease(context)
-        JSContextGroupRelease(group)
+        machine.close()
         Natives.unbind()
-        apsule_loop_pop(loop)
-        apsule_loop_free(loop)
     }
 
     // MARK: - The loop

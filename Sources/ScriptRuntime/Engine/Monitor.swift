@@ -1,5 +1,6 @@
 internal import ApsuleKit
 internal import HostCore
+internal import ScriptText
 
 /// Watches the engine's thread from another one, since an endless chain of microtasks cannot be seen or stopped from
 /// inside: JavaScriptCore's own limit starts anew with each of them.

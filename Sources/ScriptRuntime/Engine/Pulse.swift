@@ -1,4 +1,5 @@
 internal import Glibc
+internal import ScriptText
 internal import Synchronization
 
 /// What the engine's thread shows to the others: since when its turn runs, and that it should stop.

@@ -1,5 +1,6 @@
 internal import ApsuleKit
 internal import CJavaScriptCore
+internal import ScriptText
 
 extension Engine {
     /// Something was thrown that nothing caught: the project fails.

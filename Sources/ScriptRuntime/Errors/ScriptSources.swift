@@ -1,4 +1,5 @@
 internal import ApsuleKit
+internal import ScriptText
 
 /// The texts that run, to show a place in them and to undo what wrapping and bundling did to positions.
 struct ScriptSources {

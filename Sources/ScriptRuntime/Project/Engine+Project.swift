@@ -1,6 +1,7 @@
 internal import ApsuleKit
 internal import CJavaScriptCore
 internal import HostCore
+internal import ScriptText
 internal import Synchronization
 
 /// Somebody's wait for an answer of the script; hears once.

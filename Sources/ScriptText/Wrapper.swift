@@ -1,8 +1,8 @@
 /// How a file's text becomes a function: on its first line, so that line numbers stay as they are.
-struct Wrapper {
-    let text: String
+package struct Wrapper {
+    package let text: String
     /// Characters before the file's own on the first line.
-    let indent: Int
+    package let indent: Int
 
     private static let parameters = "exports, require, module, __filename, __dirname"
     /// `state` and `actions` as they are when asked for, however the script declares them.
@@ -11,7 +11,7 @@ struct Wrapper {
         + " : typeof actions === \"undefined\" ? undefined : actions);"
 
     /// The project's main script, which may await at top level.
-    static func main(_ script: Script) -> Wrapper {
+    package static func main(_ script: Script) -> Wrapper {
         let isBundle = script.sourceMap != nil
         let directive = isBundle || startsStrict(script.text) ? "\"use strict\";" : ""
         let start = isBundle ? script.exports : capture
@@ -19,7 +19,7 @@ struct Wrapper {
     }
 
     /// A file that is required.
-    static func module(_ source: String) -> Wrapper {
+    package static func module(_ source: String) -> Wrapper {
         Wrapper("(function (\(parameters)) {{", source)
     }
 

@@ -19,7 +19,7 @@ public struct ScriptError: Error, Sendable {
     /// The script cannot be stopped any more: only the end of the process ends it.
     public var isStuck = false
 
-    init(
+    package init(
         name: String = "", message: String, code: String? = nil, details: JSON = .object([]), frames: [StackFrame] = []
     ) {
         (self.name, self.message, self.code, self.details, self.frames) = (name, message, code, details, frames)
@@ -50,7 +50,7 @@ public struct ScriptError: Error, Sendable {
         return json
     }
 
-    static func unresponsive(_ limit: Int, isStuck: Bool) -> ScriptError {
+    package static func unresponsive(_ limit: Int, isStuck: Bool) -> ScriptError {
         var error = ScriptError(
             message: "The script did not give up control for \(limit) ms (limits.turnMs).", code: "script.unresponsive",
             details: ["limitMs": .int(Int64(limit))])
@@ -58,7 +58,7 @@ public struct ScriptError: Error, Sendable {
         return error
     }
 
-    static func outOfMemory(_ limit: Int, isStuck: Bool) -> ScriptError {
+    package static func outOfMemory(_ limit: Int, isStuck: Bool) -> ScriptError {
         var error = ScriptError(
             message: "The script used more than \(limit) MB of memory (limits.memoryMB).", code: "script.out_of_memory",
             details: ["limitMB": .int(Int64(limit))])
@@ -66,7 +66,7 @@ public struct ScriptError: Error, Sendable {
         return error
     }
 
-    static func stalled(_ file: String) -> ScriptError {
+    package static func stalled(_ file: String) -> ScriptError {
         var error = ScriptError(
             message: "\(file) awaits something that can no longer happen: no call, stream or timer is left.",
             code: "script.stalled")
@@ -83,6 +83,10 @@ public struct StackFrame: Sendable, Hashable, CustomStringConvertible {
     /// From 1; nil where the engine knows no position.
     public var line: Int?
     public var column: Int?
+
+    package init(function: String, file: String, line: Int?, column: Int?) {
+        (self.function, self.file, self.line, self.column) = (function, file, line, column)
+    }
 
     public var description: String {
         let place = file + (line.map { ":\($0)" } ?? "") + (column.map { ":\($0)" } ?? "")

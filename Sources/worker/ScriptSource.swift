@@ -1,7 +1,7 @@
 import ApsuleKit
 import Glibc
 import HostCore
-import ScriptRuntime
+import ScriptText
 
 /// Reads files of the project, beneath its folder only.
 ///
@@ -27,7 +27,7 @@ enum ScriptSource {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HostError("script.not_utf8", "\(entry) is not UTF-8.", details: ["path": .string(entry)])
         }
-        if let bundle { return try BundledEntry.read(bundle, entry: entry, source: text) }
+        if let bundle { return try ScriptBundle(path: entry, source: text).script(try FileReader.read(bundle, entry)) }
         return Script(path: entry, text: text)
     }
 }

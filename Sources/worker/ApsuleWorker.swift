@@ -1,0 +1,22 @@
+import ApsuleKit
+import Glibc
+import HostCore
+import ScriptRuntime
+
+/// `apsule-worker`: one project's engine, dispatcher and plugins, confined by the launcher before this runs.
+///
+/// A program of its own, so that no other needs JavaScriptCore, which takes longer to load than all else together.
+/// Started by a parent only: descriptor 3 is the control socket.
+@main
+enum ApsuleWorker {
+    static func main() {
+        signal(SIGPIPE, SIG_IGN)
+        ScriptRuntime.prepareProcess()
+        let channel = ControlChannel(OwnedFile(3))
+        guard let start = channel.receive(), start.kind == .start, start.files.count >= 2 else {
+            // A parent that gives up before the script starts says why itself.
+            exit(1)
+        }
+        exit(WorkerSession(start.body, start.files, WorkerLink(channel)).run() ? 0 : 1)
+    }
+}

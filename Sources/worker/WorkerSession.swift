@@ -1,0 +1,96 @@
+import ApsuleKit
+import HostCore
+import ScriptRuntime
+import ScriptText
+
+/// One project running in this worker.
+final class WorkerSession: Sendable {
+    private let link: WorkerLink
+    private let start: JSON
+    private let files: [OwnedFile]
+    private let project: ProjectReader
+    private let runtime: ScriptRuntime
+    /// What the script calls; nil where it could not be made.
+    private let port = OneAnswer<Dispatcher?>()
+    private let stopped = OneAnswer<Void>()
+
+    /// - Parameter files: sandbox, project folder, and the bundled script where there is one.
+    init(_ start: JSON, _ files: [OwnedFile], _ link: WorkerLink) {
+        (self.start, self.files, self.link) = (start, files, link)
+        let project = ProjectReader(files[1])
+        self.project = project
+        let limits = ScriptLimits(
+            turnMs: Int(start["limits"]?["turnMs"]?.intValue ?? 5_000),
+            memoryMB: Int(start["limits"]?["memoryMB"]?.intValue ?? 512))
+        let channel = link.channel
+        let hooks = ScriptHooks(
+            console: { level, text in
+                channel.send(
+                    .console,
+                    [
+                        "level": .int(Int64(level.rawValue)), "source": "script",
+                        "text": .string(String(text.prefix(200_000))),
+                    ])
+            },
+            readFile: { path throws(HostError) in try project.read(path) },
+            settled: { channel.send(.settled) },
+            failed: { channel.send(.failed, $0.json) },
+            heartbeat: { channel.offer(.heartbeat, .object([])) },
+            stopped: { [stopped] in stopped.give(()) })
+        // The engine gets ready on its thread while this one reads the registry.
+        runtime = ScriptRuntime(limits: limits, hooks: hooks) { [port] in port.wait() }
+    }
+
+    /// Runs the script until the parent says stop, then ends the calls and plugins.
+    ///
+    /// - Returns: whether it could be started.
+    func run() -> Bool {
+        do throws(HostError) {
+            let dispatcher = try dispatcher()
+            runtime.run(try script())
+            port.give(dispatcher)
+            link.run()
+            runtime.stop()
+            stopped.wait()
+            dispatcher.close()
+            return true
+        } catch {
+            link.channel.send(.failed, error.json)
+            port.give(nil)
+            stopped.wait()
+            return false
+        }
+    }
+
+    private func dispatcher() throws(HostError) -> Dispatcher {
+        let identity = ProjectIdentity(
+            id: start["id"]?.stringValue ?? "", origin: start["origin"]?.stringValue ?? "")
+        let host = try Host(plugins: start["plugins"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        let registry = host.registry
+        registry.follow(start["families"], isFirst: true)
+        link.onFamilies { registry.follow($0) }
+        return try host.dispatcher(
+            identity, authority: link, settings: start["settings"] ?? .object([]),
+            files: try ProjectFiles(adopting: files[0]), console: WorkerConsole(link.channel))
+    }
+
+    private func script() throws(HostError) -> Script {
+        let entry = start["entry"]?.stringValue ?? "main.js"
+        return try ScriptSource.load(entry, project: project, bundle: files.count > 2 ? files[2] : nil)
+    }
+}
+
+/// Lines of plugins, sent to the parent.
+final class WorkerConsole: ConsoleSink {
+    private let channel: ControlChannel
+    init(_ channel: ControlChannel) { self.channel = channel }
+
+    func write(_ level: LogLevel, source: String, _ text: String) {
+        channel.offer(
+            .console,
+            [
+                "level": .int(Int64(level.rawValue)), "source": .string(source),
+                "text": .string(String(text.prefix(20_000))),
+            ])
+    }
+}
