@@ -11,12 +11,15 @@ struct Apsule {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let json = arguments.contains("--json")
         do throws(HostError) {
-            exit(try run(arguments).rawValue)
+            end(try run(arguments))
         } catch {
             Output.failure(error, json: json)
-            exit(ExitCode(error).rawValue)
+            end(ExitCode(error))
         }
     }
+
+    /// Ends without exit handlers: threads of plugins may still be ending, and libraries would clean up under them.
+    private static func end(_ code: ExitCode) -> Never { _exit(code.rawValue) }
 
     private static func run(_ arguments: [String]) throws(HostError) -> ExitCode {
         guard let name = arguments.first, name != "--help", name != "-h" else { return HelpCommand.overview() }

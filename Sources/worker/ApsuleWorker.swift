@@ -15,8 +15,9 @@ enum ApsuleWorker {
         let channel = ControlChannel(OwnedFile(3))
         guard let start = channel.receive(), start.kind == .start, start.files.count >= 2 else {
             // A parent that gives up before the script starts says why itself.
-            exit(1)
+            _exit(1)
         }
-        exit(WorkerSession(start.body, start.files, WorkerLink(channel)).run() ? 0 : 1)
+        // Threads of plugins may still be ending: exit would have libraries clean up under them, OpenSSL for one.
+        _exit(WorkerSession(start.body, start.files, WorkerLink(channel)).run() ? 0 : 1)
     }
 }
