@@ -38,26 +38,35 @@ enum PermissionsCommand {
         }
         if grants.isEmpty { Output.line("No project has a lasting permission.") }
         for grant in grants {
-            let place = grant.identity.origin.split(separator: "#").first.map(String.init) ?? ""
+            let place = grant.identity.place
             let state = grant.isAllowed ? Output.colour("always", 32) : Output.colour("never", 31)
             Output.line("\(grant.identity.id)  \(grant.permission)  \(state)  \(SafeText.escape(place, limit: 300))")
         }
         return .ok
     }
 
-    /// A person at a terminal types it: that is the approval.
+    /// A person at the terminal says yes to it: that is the approval, which no script can give by calling this.
     private static func grant(_ host: Host, _ options: Options) throws(HostError) -> ExitCode {
         let subject = try Subjects.named(options.word(1, "PROJECT FOLDER or apsule.cli"), host)
         let permission = try known(options.word(2, "PERMISSION"), host)
         guard let declaration = subject.declarations.map({ $0[permission] }) ?? Declaration() else {
             throw HostError("permission.denied", "\(subject.identity.id) does not declare \(permission).")
         }
-        let authority = try host.authority(subject, prompter: TerminalPrompter { _ in })
+        let terminal = TerminalPrompter { _ in }
+        let authority = try host.authority(subject, prompter: terminal)
         let expires = try options["expires"].map { text throws(HostError) in
             Clock.wall + Int64(try Duration.milliseconds(text))
         }
-        try authority.grant(permission, declaration, expires: expires)
-        Output.line("\(subject.identity.id) may use \(permission).")
+        try authority.grant(permission, declaration, expires: expires, confirmedAt: terminal)
+        if options.isJSON {
+            let report: JSON = [
+                "granted": .string(permission), "project": .string(subject.identity.id),
+                "origin": .string(subject.identity.origin), "expires": expires.map { .int($0) } ?? .null,
+            ]
+            Output.line(report.text)
+        } else {
+            Output.line("\(subject.identity.id) may use \(permission).")
+        }
         return .ok
     }
 
@@ -70,7 +79,11 @@ enum PermissionsCommand {
                 "revoked", ProjectIdentity(id: id, origin: "*"),
                 [.init("permission", permission.map { .string($0) } ?? "*"), .init("by", "command line")])
         }
-        Output.line(count == 0 ? "There was nothing to revoke." : "Revoked \(count).")
+        if options.isJSON {
+            Output.line(JSON.object([.init("revoked", .int(Int64(count)))]).text)
+        } else {
+            Output.line(count == 0 ? "There was nothing to revoke." : "Revoked \(count).")
+        }
         return .ok
     }
 

@@ -114,14 +114,7 @@ public final class PermissionAuthority: Authority {
         _ question: Question, _ need: Need, _ declaration: Declaration, _ once: inout Set<String>
     ) -> Rule? {
         let permission = need.permission
-        let others = (try? store.grants(of: nil))?.filter {
-            $0.identity.id == subject.identity.id && $0.identity != subject.identity
-        }
-        let answer = prompter.ask(
-            PromptRequest(
-                projectName: subject.name, identity: subject.identity, permission: permission,
-                title: catalogue[permission]?.title ?? permission, operation: question.operation,
-                declaration: declaration, otherPlaces: Set((others ?? []).map(\.identity.place)).sorted()))
+        let answer = prompter.ask(request(permission, declaration, question.operation))
         write(
             "prompt", permission,
             [.init("operation", .string(question.operation)), .init("answer", .string(answer?.rawValue ?? "nobody"))])
@@ -180,6 +173,44 @@ public final class PermissionAuthority: Authority {
                 "state": .string(rule.name == "undeclared" ? "undeclared" : "denied"), "rule": .string(rule.name),
                 "reason": .string(rule.reason), "fix": .string(rule.fix),
             ])
+    }
+
+    private func request(_ permission: String, _ declaration: Declaration, _ operation: String) -> PromptRequest {
+        let others = (try? store.grants(of: nil))?.filter {
+            $0.identity.id == subject.identity.id && $0.identity != subject.identity
+        }
+        return PromptRequest(
+            projectName: subject.name, identity: subject.identity, permission: permission,
+            title: catalogue[permission]?.title ?? permission, operation: operation,
+            declaration: declaration, otherPlaces: Set((others ?? []).map(\.identity.place)).sorted())
+    }
+
+    /// Has a person at the terminal confirm a lasting approval, and saves it.
+    ///
+    /// - Throws: `permission.denied` where nobody can be asked, or the answer is no.
+    public func grant(
+        _ permission: String, _ declaration: Declaration, expires: Int64?, confirmedAt terminal: TerminalPrompter
+    ) throws(HostError) {
+        let answer = terminal.confirm(request(permission, declaration, "apsule permissions grant"))
+        write(
+            "prompt", permission,
+            [
+                .init("operation", "permissions grant"),
+                .init("answer", answer.map { $0 ? "always" : "no" } ?? "nobody"),
+            ])
+        guard answer == true else {
+            let isNobody = answer == nil
+            throw HostError(
+                "permission.denied",
+                isNobody
+                    ? "There is no terminal to ask at, and nothing was granted." : "Nothing was granted.",
+                details: [
+                    "permission": .string(permission), "rule": isNobody ? "no_prompt" : "person",
+                    "reason": "A lasting permission is given by a person at a terminal, or by the policy file.",
+                    "fix": .string("Run it at a terminal, or allow \(permission) in \(policy.path)."),
+                ])
+        }
+        try grant(permission, declaration, expires: expires)
     }
 
     /// Saves a person's approval given outside a prompt, at a terminal.

@@ -14,6 +14,39 @@ public final class TerminalPrompter: Prompter {
     public init(pauseConsole: @escaping @Sendable (Bool) -> Void) { self.pauseConsole = pauseConsole }
 
     public func ask(_ request: PromptRequest) -> PromptAnswer? {
+        put(Self.question(request)) { answer in
+            switch answer {
+            case "o", "once": .once
+            case "r", "run": .run
+            case "a", "always": .always
+            case "n", "never": .never
+            case nil: PromptAnswer.none
+            default: nil
+            }
+        } again: {
+            "Please type o, r, a or n: "
+        }
+    }
+
+    /// Has a person confirm what a command would allow for good.
+    ///
+    /// nil: there is nobody to ask.
+    public func confirm(_ request: PromptRequest) -> Bool? {
+        put(Self.question(request, asking: "Allow it from now on, without asking again? Type yes or no: ")) { answer in
+            switch answer {
+            case "y", "yes": true
+            case "n", "no", nil: false
+            default: nil
+            }
+        } again: {
+            "Please type yes or no: "
+        }
+    }
+
+    /// Puts a question until `read` takes the answer; it gets nil at the terminal's end.
+    private func put<Answer>(
+        _ question: String, _ read: (String?) -> Answer?, again: () -> String
+    ) -> Answer? {
         turn.withLock { _ in
             let terminal = host_openat(AT_FDCWD, "/dev/tty", O_RDWR, 0)
             // A process in the background would be stopped by reading.
@@ -26,21 +59,19 @@ public final class TerminalPrompter: Prompter {
             defer { pauseConsole(false) }
             // What was typed before the question cannot be an answer to it.
             tcflush(terminal, TCIFLUSH)
-            show(Self.question(request), terminal)
+            show(question, terminal)
             while true {
-                guard let line = readLine(terminal) else { return PromptAnswer.none }
-                switch line.lowercased() {
-                case "o", "once": return .once
-                case "r", "run": return .run
-                case "a", "always": return .always
-                case "n", "never": return .never
-                default: show("Please type o, r, a or n: ", terminal)
-                }
+                let line = readLine(terminal)
+                if let answer = read(line?.lowercased()) { return answer }
+                guard line != nil else { return nil }
+                show(again(), terminal)
             }
         }
     }
 
-    static func question(_ request: PromptRequest) -> String {
+    private static let choices = "Allow [o]nce, for this [r]un, [a]lways, or [n]ever? "
+
+    static func question(_ request: PromptRequest, asking: String = choices) -> String {
         let declaration = request.declaration
         var text = "\n\(SafeText.escape(request.projectName)) wants to \(SafeText.escape(request.title)).\n"
         text += "  project  \(SafeText.escape(request.identity.id))\n"
@@ -56,7 +87,7 @@ public final class TerminalPrompter: Prompter {
             let more = values.count > 20 ? ", and \(values.count - 20) more" : ""
             text += "  only     \(SafeText.escape(scope)): \(list.isEmpty ? "none" : list + more)\n"
         }
-        return text + "Allow [o]nce, for this [r]un, [a]lways, or [n]ever? "
+        return text + asking
     }
 
     private func show(_ text: String, _ terminal: Int32) {
