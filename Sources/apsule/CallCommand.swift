@@ -19,18 +19,18 @@ enum CallCommand {
         let value = try CallArguments.parse(options.words.dropFirst())
         let subject = PermissionAuthority.Subject(
             identity: .commandLine, name: "The command line (apsule call)", declarations: nil)
+        let screen = CallScreen(Self.descriptor(operation, host), json: options.isJSON)
         let authority = try host.authority(
-            subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { _ in },
-            warn: { Output.failure($0, json: options.isJSON) })
-        let console = StandardErrorConsole()
+            subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { screen.pause($0) },
+            warn: { error in screen.above { Output.failure(error, json: options.isJSON) } })
         let dispatcher = try host.dispatcher(
-            .commandLine, authority: authority, settings: authority.settings, console: console)
+            .commandLine, authority: authority, settings: authority.settings, console: screen)
         defer { dispatcher.close() }
-        let printer = CallPrinter()
+        let printer = CallPrinter(screen)
         let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }
         let call = dispatcher.start(
             operation, Payload(Payload.escaping(value)), timeoutMs: timeout, observer: printer)
-        Interrupt.onInterrupt { call.cancel() }
+        Interrupt.onInterrupt({ call.cancel() }, second: { screen.finish() })
         if let text = options["for"] {
             let limit = try Duration.milliseconds(text)
             HostCore.Thread.start(name: "apsule.for") {
@@ -38,12 +38,19 @@ enum CallCommand {
                 call.cancel()
             }
         }
-        if let error = printer.wait() {
+        let failure = printer.wait()
+        screen.finish()
+        if let error = failure {
             // A stream that was cut off by --for or Ctrl-C has done what was asked.
             Output.failure(error, json: options.isJSON)
             return Interrupt.wasInterrupted && error.code == "host.cancelled" ? .interrupted : ExitCode(error)
         }
         return Interrupt.wasInterrupted ? .interrupted : .ok
+    }
+
+    private static func descriptor(_ name: String, _ host: Host) -> OperationDescriptor? {
+        let entry = host.registry.snapshot.entry(String(name.prefix { $0 != "." }))
+        return entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst()))
     }
 }
 
@@ -57,14 +64,17 @@ final class CallPrinter: CallObserver {
     private let done = Mutex<Done?>(nil)
     private let printing = Mutex(())
     private let condition = Semaphore()
+    private let screen: CallScreen
+
+    init(_ screen: CallScreen) { self.screen = screen }
 
     func answered(_ call: any RunningCall, _ result: Result<Payload, HostError>) {
         switch result {
         case .failure(let error): finish(.failed(error))
         case .success(let payload):
             // A stream's handle is no use on a command line; its events and its end are.
-            if call.isStream { return }
-            Output.line(Output.isTerminal ? payload.inlined().pretty() : payload.inlined().text)
+            if call.isStream { return screen.opened() }
+            screen.answer(payload.inlined())
             finish(.ok)
         }
     }
@@ -73,20 +83,16 @@ final class CallPrinter: CallObserver {
         printing.withLock { _ in
             while let item = call.next() {
                 switch item {
-                case .event(let name, let payload): line(name, payload.inlined())
+                case .event(let name, let payload): screen.event(name, payload.inlined())
                 case .end(let final, let reason):
                     var members: [JSON.Member] = [.init("reason", .string(reason))]
                     if let final, final.value != .null { members.append(.init("final", final.inlined())) }
-                    line("end", .object(members))
+                    screen.end(.object(members))
                     finish(.ok)
                 case .failed(let error): finish(.failed(error))
                 }
             }
         }
-    }
-
-    private func line(_ name: String, _ value: JSON) {
-        Output.line(JSON.object([.init("type", .string(name))] + (value.members ?? [.init("value", value)])).text)
     }
 
     private func finish(_ how: Done) {

@@ -8,7 +8,10 @@ enum Output {
     static let hasColour = isColoured(1)
     static let errorsHaveColour = isColoured(2)
     /// Whether the cursor can be moved: a terminal that is more than paper.
-    static let isLive = isTerminal && variable("TERM") != "dumb" && variable("TERM") != nil
+    static let isLive = isLive(1)
+    static func isLive(_ file: Int32) -> Bool {
+        isatty(file) == 1 && variable("TERM") != "dumb" && variable("TERM") != nil
+    }
 
     /// Whether the locale writes UTF-8.
     static let isUnicode = {
@@ -33,9 +36,11 @@ enum Output {
     /// Columns of the terminal; nil where there is none.
     static var width: Int? { size?.columns }
 
-    static var size: (columns: Int, rows: Int)? {
+    static var size: (columns: Int, rows: Int)? { size(1) }
+
+    static func size(_ file: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        guard ioctl(file, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
@@ -43,7 +48,7 @@ enum Output {
     static func text(_ text: String) { write(1, text) }
     static func error(_ text: String) { write(2, text + "\n") }
 
-    private static func write(_ file: Int32, _ text: String) {
+    static func write(_ file: Int32, _ text: String) {
         let bytes = Array(text.utf8)
         var done = 0
         while done < bytes.count {
@@ -57,6 +62,23 @@ enum Output {
         }
     }
 
+    static func pause(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
+
+    /// JSON for a terminal, in which nothing but line ends controls it: the rest is written as `\u` escapes.
+    static func shown(_ json: String) -> String {
+        json.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.unicodeScalars.map { scalar -> String in
+                let text = String(scalar)
+                if scalar.isASCII, scalar.value >= 0x20, scalar.value != 0x7f { return text }
+                guard SafeText.escape(text) != text else { return text }
+                return text.utf16.map { unit in
+                    let digits = String(unit, radix: 16)
+                    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }.joined()
+            }.joined()
+        }.joined(separator: "\n")
+    }
+
     static func bold(_ text: String) -> String { hasColour ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
     static func dim(_ text: String) -> String { hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
     static func colour(_ text: String, _ code: Int) -> String { hasColour ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text }
@@ -67,6 +89,11 @@ enum Output {
         for row in rows {
             line("  \(bold(row.name))\(String(repeating: " ", count: max(0, width - row.name.count)))  \(row.text)")
         }
+    }
+
+    /// What a person should know, and what ends nothing.
+    static func warning(_ text: String, json: Bool) {
+        error(json ? JSON.object([.init("warning", .string(text))]).text : text)
     }
 
     /// An error for a person: code, message, reason and fix; one JSON line where asked for.

@@ -27,7 +27,7 @@ static long number(const apsule_message *arguments, const char *key, long otherw
     size_t size = arguments->json.size < sizeof text - 1 ? arguments->json.size : sizeof text - 1;
     memcpy(text, arguments->json.data, size);
     const char *place = strstr(text, key);
-    return place == NULL ? otherwise : atol(place + strlen(key) + 2);
+    return place == NULL ? otherwise : atol(place + strlen(key) + 1);
 }
 
 struct call {
@@ -41,7 +41,7 @@ static int pause_for(const struct call *call, long ms) {
     for (;;) {
         int over = 0;
         pthread_mutex_lock(&lock);
-        for (size_t i = 0; i < sizeof cancelled / sizeof *cancelled; i++) over |= cancelled[i] == call->id;
+        for (size_t i = 0; i < sizeof cancelled / sizeof *cancelled; i++) over |= cancelled[i] == call->id + 1; /* ids begin at 0 */
         pthread_mutex_unlock(&lock);
         if (over || ms <= 0) return over;
         usleep(5000);
@@ -118,7 +118,7 @@ static void invoke(void *instance, uint32_t operation, apsule_call id, const aps
 static void cancel(void *instance, apsule_call id) {
     (void)instance;
     pthread_mutex_lock(&lock);
-    cancelled[id % (sizeof cancelled / sizeof *cancelled)] = id;
+    cancelled[id % (sizeof cancelled / sizeof *cancelled)] = id + 1;
     pthread_mutex_unlock(&lock);
 }
 
