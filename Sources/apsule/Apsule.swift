@@ -9,9 +9,10 @@ struct Apsule {
         // Somebody who closes our output is no reason to die half-way.
         signal(SIGPIPE, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let json = arguments.contains("--json")
+        let json = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(HostError) {
-            end(try run(arguments))
+            try checkText()
+            end(try run(arguments, json: json))
         } catch {
             Output.failure(error, json: json)
             end(ExitCode(error))
@@ -21,10 +22,13 @@ struct Apsule {
     /// Ends without exit handlers: threads of plugins may still be ending, and libraries would clean up under them.
     private static func end(_ code: ExitCode) -> Never { _exit(code.rawValue) }
 
-    private static func run(_ arguments: [String]) throws(HostError) -> ExitCode {
-        guard let name = arguments.first, name != "--help", name != "-h" else { return HelpCommand.overview() }
+    private static func run(_ arguments: [String], json: Bool) throws(HostError) -> ExitCode {
+        guard let name = arguments.first, !["--help", "-h", "--json"].contains(name) else {
+            return HelpCommand.overview(json: json)
+        }
         if name == "--version" {
-            Output.line("apsule \(Discovery.hostVersion)")
+            let version = Discovery.hostVersion
+            Output.line(json ? JSON.object([.init("version", .string(version))]).text : "apsule \(version)")
             return .ok
         }
         let rest = arguments.dropFirst()
@@ -33,8 +37,20 @@ struct Apsule {
             let nearest = Suggestion.nearest(to: name, among: commands.map(\.name)).map { " Did you mean \($0)?" } ?? ""
             throw HostError("usage.invalid", "There is no command \(name).\(nearest) Try apsule help.")
         }
-        if rest.contains("--help") { return HelpCommand.show(command) }
+        if rest.contains("--help") { return HelpCommand.show(command, json: json) }
         return try command.run(rest)
+    }
+
+    /// An argument that is no UTF-8 would become another one, and name another file.
+    private static func checkText() throws(HostError) {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
+                continue
+            }
+            throw HostError(
+                "usage.invalid", "\(SafeText.escape(String(cString: argument), limit: 1_000)) is not UTF-8.",
+                details: ["reason": "Paths and arguments are text.", "fix": "Rename it."])
+        }
     }
 
     /// Programs that the host starts itself; nobody types them.
@@ -52,7 +68,8 @@ struct Apsule {
             options: RunCommand.options, words: [.file], run: RunCommand.run),
         Command(
             name: "call", usage: "FAMILY.OPERATION [JSON | name=text name:=json …]",
-            summary: "Calls one operation; a stream prints a JSON line an event.", options: CallCommand.options,
+            summary: "Calls one operation; a stream prints a JSON line an event, or at a terminal a table.",
+            options: CallCommand.options,
             words: [.operation, .argument], run: CallCommand.run),
         Command(
             name: "discover", usage: "[QUERY]",

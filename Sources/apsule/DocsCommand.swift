@@ -12,7 +12,11 @@ enum DocsCommand {
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         let options = try Options(arguments, Self.options)
         if options.has("man") {
-            Output.text(ManualPage.text)
+            if options.isJSON {
+                Output.line(JSON.object([.init("man", .string(ManualPage.text))]).text)
+            } else {
+                Output.text(ManualPage.text)
+            }
             return .ok
         }
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
@@ -21,6 +25,17 @@ enum DocsCommand {
             return try write(ReferenceBook.pages(descriptors), folder, json: options.isJSON)
         }
         guard let name = options.words.first else {
+            if options.isJSON {
+                let families = descriptors.map { family -> JSON in
+                    [
+                        "family": .string(family.family), "version": .string(family.version),
+                        "summary": .string(family.summary),
+                        "operations": .array(family.operations.map { .string($0.fullName) }),
+                    ]
+                }
+                Output.line(JSON.object([.init("families", .array(families))]).text)
+                return .ok
+            }
             Output.table(descriptors.map { ($0.family, SafeText.escape($0.summary, limit: 500)) })
             Output.line("\napsule docs FAMILY shows one; --output DIR writes them all.")
             return .ok

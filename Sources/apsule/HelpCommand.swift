@@ -5,8 +5,10 @@ import HostCore
 enum HelpCommand {
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         let options = try Options(arguments)
-        guard let topic = options.words.first else { return overview() }
-        if let command = Apsule.commands.first(where: { $0.name == topic }) { return show(command) }
+        guard let topic = options.words.first else { return overview(json: options.isJSON) }
+        if let command = Apsule.commands.first(where: { $0.name == topic }) {
+            return show(command, json: options.isJSON)
+        }
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let descriptors = ProjectTypes.callable(host.registry.snapshot)
         let errors = ErrorCatalogue(descriptors: descriptors)
@@ -19,17 +21,38 @@ enum HelpCommand {
         throw HostError("usage.invalid", "There is no help for \(SafeText.escape(topic)).\(nearest)")
     }
 
-    static func overview() -> ExitCode {
+    static func overview(json: Bool) -> ExitCode {
+        if json {
+            Output.line(JSON.object([.init("commands", .array(Apsule.commands.map(describe)))]).text)
+            return .ok
+        }
         Output.line("apsule: native operations for scripts, command lines and tools, each behind a permission.\n")
         Output.table(Apsule.commands.map { ($0.name, $0.summary) })
         Output.line("\nEverywhere: --json, --state DIR, --plugins DIR. apsule help COMMAND says more.")
         return .ok
     }
 
-    static func show(_ command: Command) -> ExitCode {
+    static func show(_ command: Command, json: Bool) -> ExitCode {
+        if json {
+            Output.line(describe(command).text)
+            return .ok
+        }
         Output.line("\(Output.bold("apsule \(command.name)")) \(command.usage)\n\n\(command.summary)\n")
         Output.table(command.allOptions.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.summary) })
         return .ok
+    }
+
+    private static func describe(_ command: Command) -> JSON {
+        let options = command.allOptions.map { option -> JSON in
+            [
+                "name": .string("--\(option.name)"), "value": option.value.map { .string($0) } ?? .null,
+                "summary": .string(option.summary),
+            ]
+        }
+        return [
+            "command": .string(command.name), "usage": .string(command.usage), "summary": .string(command.summary),
+            "options": .array(options),
+        ]
     }
 
     private static func show(_ error: ErrorCatalogue.Entry, json: Bool) -> ExitCode {

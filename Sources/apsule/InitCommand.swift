@@ -18,7 +18,21 @@ enum InitCommand {
             return .ok
         }
         Output.line("\(Output.bold(project.name)) (\(project.id)): \(written.joined(separator: ", ")).")
-        Output.line("Run it: apsule run \(SafeText.escape(folder, limit: 1_000))")
+        Output.line("Run it: apsule run \(ShellWord.quoted(SafeText.escape(folder, limit: 1_000)))")
         return .ok
+    }
+}
+
+/// Text as one word of a shell's line.
+enum ShellWord {
+    static func quoted(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                Array("/._-+=@%,:".utf8).contains(byte) || (0x30...0x39).contains(byte)
+                    || (0x41...0x5a).contains(byte & 0xdf)
+            }
+        let word = text.hasPrefix("-") ? "./" + text : text
+        return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }

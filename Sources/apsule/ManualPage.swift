@@ -71,13 +71,18 @@ enum ManualPage {
         ("APSULE_PLUGIN_PATH", "Further plugin folders, with colons between them; ignored for root."),
         ("APSULE_DEBUG", "When set, what plugins log for debugging is printed too."),
         ("NO_COLOR", "When set, nothing is coloured."),
+        ("CLICOLOR_FORCE", "When set and not 0, output is coloured without a terminal, too."),
+        ("TERM", "On a dumb terminal nothing is coloured and nothing is drawn in place."),
     ]
 
     private static let files: [(String, String)] = [
         ("~/.local/state/apsule/grants.db", "What people have decided for good."),
         ("~/.local/state/apsule/audit.jsonl", "What was allowed, denied, asked and revoked."),
         ("~/.local/share/apsule/sandbox", "The data of projects, each in a folder of its own."),
-        ("~/.config/apsule/policy.json", "The owner's standing decisions; ignored while others may write it."),
+        (
+            "~/.config/apsule/policy.json",
+            "The owner's standing decisions and settings of families; nothing runs while others may write it."
+        ),
     ]
 
     private static let examples: [(String, String)] = [
@@ -86,5 +91,6 @@ enum ManualPage {
         ("apsule discover permission:network", "Lists the operations that use the network."),
         ("apsule permissions explain bluetooth.scan --project scanner", "Shows what decides about a call."),
         ("apsule help bluetooth.adapter_off", "Explains an error."),
+        ("apsule doctor bluetooth", "Says whether Bluetooth works here; ends with 4 where it does not."),
     ]
 }

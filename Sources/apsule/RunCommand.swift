@@ -15,7 +15,7 @@ enum RunCommand {
         let options = try Options(arguments, Self.options)
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))
-        for warning in target.warnings { Output.error(warning) }
+        for warning in target.warnings { Output.warning(warning, json: options.isJSON) }
         try target.checkRequirements(host.registry)
         let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
         let console = RunConsole(json: options.isJSON)
@@ -43,7 +43,7 @@ enum RunCommand {
         _ options: Options
     ) throws(HostError) -> ExitCode {
         if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: options.isJSON) }
-        if geteuid() == 0 { RootWarning.sayOnce(host.paths.state) }
+        if geteuid() == 0 { RootWarning.sayOnce(host.paths.state, json: options.isJSON) }
         let authority = try host.authority(
             target.subject, allowed: Set(options.all("allow")),
             prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
@@ -119,12 +119,13 @@ enum RunCommand {
 
 /// Says once in a state folder that running as root is not what this was made for.
 enum RootWarning {
-    static func sayOnce(_ state: String) {
+    static func sayOnce(_ state: String, json: Bool) {
         guard let folder = try? SecureFolder.make(state) else { return }
         let mark = openat(folder.descriptor, "root-warned", O_CREAT | O_EXCL | O_WRONLY, 0o600)
         guard mark >= 0 else { return }
         close(mark)
-        Output.error(
-            "apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.")
+        Output.warning(
+            "apsule runs as root: projects are confined all the same, but an ordinary user is the better choice.",
+            json: json)
     }
 }

@@ -25,7 +25,9 @@ final class ApsuleTool: Sendable {
         var json: JSON? { try? JSON(parsing: out.trimmingCharacters(in: .whitespacesAndNewlines)) }
         var lines: [String] { out.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
         /// The error that `--json` printed.
-        var error: JSON? { (try? JSON(parsing: err.trimmingCharacters(in: .whitespacesAndNewlines)))?["error"] }
+        var error: JSON? {
+            err.split(separator: "\n").last.flatMap { try? JSON(parsing: String($0)) }.flatMap { $0["error"] }
+        }
     }
 
     /// Runs it to its end in the home folder.

@@ -72,7 +72,8 @@ extension Blocklist.Entry {
             "bluetooth.blocklisted", "\(name) (\(uuid.text)) is not for projects: \(reason).",
             details: [
                 "name": .string(name), "uuid": .string(uuid.text), "reason": .string(reason),
-                "fix": .string("Add \"\(name)\" to blocklistOverrides in the settings of bluetooth for this project."),
+                "fix": .string(
+                    "Owner: \"settings\": {\"bluetooth\": {\"blocklistOverrides\": [\"\(name)\"]}} in policy.json."),
             ])
     }
 }
