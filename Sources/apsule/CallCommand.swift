@@ -5,11 +5,12 @@ import Synchronization
 
 /// `apsule call FAMILY.OPERATION …`: one operation, as the identity `apsule.cli`.
 enum CallCommand {
-    static let options = [
-        Command.Option("allow", value: "PERMISSION", "Gives the permission for this call; may be repeated."),
-        Command.Option("for", value: "5s", "Ends a stream after this time."),
-        Command.Option("timeout", value: "5s", "How long the operation may take to answer, or to open."),
-    ]
+    static let options =
+        [
+            Command.Option("allow", value: "PERMISSION", "Gives the permission for this call; may be repeated."),
+            Command.Option("for", value: "5s", "Ends a stream after this time."),
+            Command.Option("timeout", value: "5s", "How long the operation may take to answer, or to open."),
+        ] + TapeOptions.options
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         Interrupt.hold()
@@ -23,8 +24,10 @@ enum CallCommand {
         let authority = try host.authority(
             subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { screen.pause($0) },
             warn: { error in screen.above { Output.failure(error, json: options.isJSON) } })
+        let tape = try TapeOptions(options).tape { error in screen.above { Output.failure(error, json: options.isJSON) }
+        }
         let dispatcher = try host.dispatcher(
-            .commandLine, authority: authority, settings: authority.settings, console: screen)
+            .commandLine, authority: authority, settings: authority.settings, tape: tape, console: screen)
         defer { dispatcher.close() }
         let printer = CallPrinter(screen)
         let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }

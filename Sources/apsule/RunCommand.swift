@@ -6,9 +6,10 @@ import Synchronization
 
 /// `apsule run DIR|FILE`: the parent of one project in the foreground.
 enum RunCommand {
-    static let options = [
-        Command.Option("allow", value: "PERMISSION", "Gives the permission for this run; may be repeated.")
-    ]
+    static let options =
+        [
+            Command.Option("allow", value: "PERMISSION", "Gives the permission for this run; may be repeated.")
+        ] + TapeOptions.options
 
     static func run(_ arguments: ArraySlice<String>) throws(HostError) -> ExitCode {
         Interrupt.hold()
@@ -17,13 +18,14 @@ enum RunCommand {
         let target = try RunTarget(options.words.first ?? ".", host: host, allowed: options.all("allow"))
         for warning in target.warnings { Output.warning(warning, json: options.isJSON) }
         try target.checkRequirements(host.registry)
+        let tape = try TapeOptions(options)
         let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
         let console = RunConsole(json: options.isJSON)
         let started = try Worker.start(confinement(target, host, files)) {
             console.write(.warning, source: "worker", $0)
         }
         do {
-            return try run(target, host, files, started, console, options)
+            return try run(target, host, files, started, console, options, tape)
         } catch {
             started.abandon()
             throw error
@@ -40,14 +42,14 @@ enum RunCommand {
     /// What is prepared here is prepared while the worker starts.
     private static func run(
         _ target: RunTarget, _ host: Host, _ files: ProjectFiles, _ started: Worker.Started, _ console: RunConsole,
-        _ options: Options
+        _ options: Options, _ tape: TapeOptions
     ) throws(HostError) -> ExitCode {
         if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: options.isJSON) }
         if geteuid() == 0 { RootWarning.sayOnce(host.paths.state, json: options.isJSON) }
         let authority = try host.authority(
             target.subject, allowed: Set(options.all("allow")),
             prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
-        return try run(target, host, files, started, authority, console, options)
+        return try run(target, host, files, started, authority, console, options, tape)
     }
 
     /// Tells the worker, and the project's types, when plugins appear, change or go.
@@ -70,12 +72,14 @@ enum RunCommand {
 
     private static func run(
         _ target: RunTarget, _ host: Host, _ files: ProjectFiles, _ started: Worker.Started,
-        _ authority: PermissionAuthority, _ console: RunConsole, _ options: Options
+        _ authority: PermissionAuthority, _ console: RunConsole, _ options: Options,
+        _ tape: TapeOptions
     ) throws(HostError) -> ExitCode {
-        var passed = [try files.share(), try target.openFolder()]
+        var passed = ["sandbox": try files.share(), "project": try target.openFolder()]
+        passed["tape"] = tape.file
         do {
-            let bundle = try BundledEntry.make(target.entry, folder: target.folder, installation: host.installation)
-            if let bundle { passed.append(bundle) }
+            passed["bundle"] = try BundledEntry.make(
+                target.entry, folder: target.folder, installation: host.installation)
         } catch let error as ScriptError {
             started.abandon()
             console.failure(error.json)
@@ -83,17 +87,17 @@ enum RunCommand {
         } catch {
             throw error as? HostError ?? HostError("host.failed", "\(error)")
         }
+        var start = target.start(
+            plugins: options.all("plugins"), settings: authority.settings, families: host.registry.snapshot.foreign)
+        start.set("tape", tape.start)
+        start.set("files", .array(passed.keys.map { .string($0) }))
         let ended = Semaphore()
         let end = Mutex<Worker.End?>(nil)
         let running = Mutex<Worker?>(nil)
         // Before the worker starts, so that no Ctrl-C is lost; one that comes too early is seen below.
         Interrupt.onInterrupt({ running.withLock { $0 }?.stop() }, second: { running.withLock { $0 }?.kill() })
         let worker = Worker(
-            started,
-            start: target.start(
-                plugins: options.all("plugins"), settings: authority.settings, families: host.registry.snapshot.foreign),
-            files: passed,
-            limits: target.limits, authority: authority,
+            started, start: start, files: Array(passed.values), limits: target.limits, authority: authority,
             pluginHosts: PluginHostLauncher(
                 installation: host.installation, registry: host.registry, files: files, console: console),
             hooks: Worker.Hooks(

@@ -13,11 +13,15 @@ enum ApsuleWorker {
         signal(SIGPIPE, SIG_IGN)
         ScriptRuntime.prepareProcess()
         let channel = ControlChannel(OwnedFile(3))
-        guard let start = channel.receive(), start.kind == .start, start.files.count >= 2 else {
+        guard let start = channel.receive(), start.kind == .start,
+            let names = start.body["files"]?.arrayValue?.compactMap(\.stringValue),
+            case let files = Dictionary(zip(names, start.files), uniquingKeysWith: { first, _ in first }),
+            let session = WorkerSession(start.body, files, WorkerLink(channel))
+        else {
             // A parent that gives up before the script starts says why itself.
             _exit(1)
         }
         // Threads of plugins may still be ending: exit would have libraries clean up under them, OpenSSL for one.
-        _exit(WorkerSession(start.body, start.files, WorkerLink(channel)).run() ? 0 : 1)
+        _exit(session.run() ? 0 : 1)
     }
 }

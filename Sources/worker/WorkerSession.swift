@@ -7,17 +7,19 @@ import ScriptText
 final class WorkerSession: Sendable {
     private let link: WorkerLink
     private let start: JSON
-    private let files: [OwnedFile]
+    private let files: [String: OwnedFile]
+    private let sandbox: OwnedFile
     private let project: ProjectReader
     private let runtime: ScriptRuntime
     /// What the script calls; nil where it could not be made.
     private let port = OneAnswer<Dispatcher?>()
     private let stopped = OneAnswer<Void>()
 
-    /// - Parameter files: sandbox, project folder, and the bundled script where there is one.
-    init(_ start: JSON, _ files: [OwnedFile], _ link: WorkerLink) {
-        (self.start, self.files, self.link) = (start, files, link)
-        let project = ProjectReader(files[1])
+    /// - Parameter files: `sandbox` and `project`, and where there are `bundle`, the bundled script, and `tape`.
+    init?(_ start: JSON, _ files: [String: OwnedFile], _ link: WorkerLink) {
+        guard let sandbox = files["sandbox"], let folder = files["project"] else { return nil }
+        (self.start, self.files, self.link, self.sandbox) = (start, files, link, sandbox)
+        let project = ProjectReader(folder)
         self.project = project
         let limits = ScriptLimits(
             turnMs: Int(start["limits"]?["turnMs"]?.intValue ?? 5_000),
@@ -69,14 +71,18 @@ final class WorkerSession: Sendable {
         let registry = host.registry
         registry.follow(start["families"], isFirst: true)
         link.onFamilies { registry.follow($0) }
+        let console = WorkerConsole(link.channel)
+        let tape = try Tape(files["tape"], start["tape"] ?? .null) {
+            console.write(.warning, source: "apsule", $0.message)
+        }
         return try host.dispatcher(
             identity, authority: link, settings: start["settings"] ?? .object([]),
-            files: try ProjectFiles(adopting: files[0]), console: WorkerConsole(link.channel))
+            files: try ProjectFiles(adopting: sandbox), tape: tape, console: console)
     }
 
     private func script() throws(HostError) -> Script {
         let entry = start["entry"]?.stringValue ?? "main.js"
-        return try ScriptSource.load(entry, project: project, bundle: files.count > 2 ? files[2] : nil)
+        return try ScriptSource.load(entry, project: project, bundle: files["bundle"])
     }
 }
 

@@ -46,10 +46,12 @@ public final class Host: Sendable {
 
     /// Opens a dispatcher for a project in this process.
     ///
-    /// - Parameter files: the sandbox, where it is open already.
+    /// - Parameters:
+    ///   - files: the sandbox, where it is open already.
+    ///   - tape: whether families are recorded or played.
     public func dispatcher(
         _ identity: ProjectIdentity, authority: any Authority & PermissionDesk, settings: JSON = .object([]),
-        files: ProjectFiles? = nil, console: any ConsoleSink
+        files: ProjectFiles? = nil, tape: Tape = .none, console: any ConsoleSink
     ) throws(HostError) -> Dispatcher {
         let sandbox: ProjectFiles
         if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
@@ -58,6 +60,7 @@ public final class Host: Sendable {
         let link = authority as? WorkerLink
         let providers = ProviderFactory(
             registry: registry, catalogue: catalogue, identity: identity, desk: authority, settings: settings,
+            tape: tape,
             startPluginHost: { family throws(HostError) in
                 // A worker has no right to start programs; its parent does it.
                 if let link { try link.startPluginHost(family) } else { try launcher.start(family) }
@@ -65,6 +68,7 @@ public final class Host: Sendable {
         let catalog = Catalog(registry: registry) { descriptor, host throws(HostError) in
             try providers.open(descriptor, host)
         }
-        return Dispatcher(catalog: catalog, gate: Gate(authority: authority), files: sandbox, console: console)
+        return Dispatcher(
+            catalog: catalog, gate: Gate(authority: authority), files: sandbox, inOrder: tape.played, console: console)
     }
 }

@@ -7,17 +7,18 @@ final class ProviderFactory: Sendable {
     private let identity: ProjectIdentity
     private let desk: any PermissionDesk
     private let settings: JSON
+    private let tape: Tape
     private let startPluginHost: StartPluginHost
 
     typealias StartPluginHost = @Sendable (_ family: String) throws(HostError) -> PluginHostConnection
 
     init(
         registry: Registry, catalogue: PermissionCatalogue, identity: ProjectIdentity, desk: any PermissionDesk,
-        settings: JSON, startPluginHost: @escaping StartPluginHost
+        settings: JSON, tape: Tape, startPluginHost: @escaping StartPluginHost
     ) {
         (self.registry, self.catalogue, self.identity) = (registry, catalogue, identity)
         self.startPluginHost = startPluginHost
-        (self.desk, self.settings) = (desk, settings)
+        (self.desk, self.settings, self.tape) = (desk, settings, tape)
     }
 
     func open(_ descriptor: Descriptor, _ host: any ProviderHost) throws(HostError) -> any Provider {
@@ -25,6 +26,14 @@ final class ProviderFactory: Sendable {
             throw HostError("host.operation_unknown", "There is no family \(descriptor.family).")
         }
         if entry.provider == "host" { return try hostFamily(descriptor.family) }
+        if let player = tape.player(descriptor) { return player }
+        if let error = entry.error { throw error }
+        return tape.recorded(try plugin(entry, descriptor, host), descriptor)
+    }
+
+    private func plugin(
+        _ entry: Registry.Entry, _ descriptor: Descriptor, _ host: any ProviderHost
+    ) throws(HostError) -> any Provider {
         let project: JSON = ["id": .string(identity.id), "settings": settings[descriptor.family] ?? .object([])]
         // What holds credentials, and what is not ours, gets memory of its own.
         if descriptor.process == "own" || entry.provider == "third-party" {

@@ -17,6 +17,8 @@ public final class Dispatcher: CallPort, Sendable {
     /// Cancels and resumes: they never wait behind a plugin that blocks.
     let control = SerialQueue()
     private let pool = ThreadPool()
+    private let inOrder: Set<String>
+    private let order = SerialQueue()
     private let files: ProjectFiles
     private let console: any ConsoleSink
     private let calls = Mutex(Calls())
@@ -29,8 +31,12 @@ public final class Dispatcher: CallPort, Sendable {
         var isClosed = false
     }
 
-    public init(catalog: Catalog, gate: Gate, files: ProjectFiles, console: any ConsoleSink) {
+    /// - Parameter inOrder: families whose providers never block, and get their calls in the order in which they are made.
+    public init(
+        catalog: Catalog, gate: Gate, files: ProjectFiles, inOrder: Set<String> = [], console: any ConsoleSink
+    ) {
         (self.catalog, self.gate, self.files, self.console) = (catalog, gate, files, console)
+        self.inOrder = inOrder
         watch = DeadlineWatch()
         watch.start(of: self)
         gate.onRevoked { [weak self] revoked in self?.revoke(revoked) }
@@ -165,7 +171,8 @@ public final class Dispatcher: CallPort, Sendable {
         let isInline =
             prepared.isQuick(call.operation)
             && catalog.openFamily(call.operation.family)?.provider.answersInline == true
-        if isInline { work() } else { pool.submit(work) }
+        if isInline { return work() }
+        if inOrder.contains(call.operation.family) { order.submit(work) } else { pool.submit(work) }
     }
 
     // MARK: - While calls run
@@ -240,6 +247,7 @@ public final class Dispatcher: CallPort, Sendable {
         gate.flush()
         watch.stop()
         control.close()
+        order.close()
         pool.close()
     }
 }

@@ -1,7 +1,7 @@
 /// The texts of the host's own error codes: code, meaning, fix.
 enum HostErrorTexts {
     static let all: [(code: String, meaning: String, fix: String)] =
-        call + permission + plugin + project + script + files
+        call + permission + plugin + project + script + replay + files
 
     private static let call: [(code: String, meaning: String, fix: String)] = [
         (
@@ -215,10 +215,29 @@ enum HostErrorTexts {
             "script.invalid_source_map", "A source map cannot be used; places are those of the generated file.",
             "Build the source map again, as version 3."
         ),
+    ]
+
+    private static let replay: [(code: String, meaning: String, fix: String)] = [
         (
             "replay.no_match",
-            "The recording has no call with this operation and these arguments any more. details: nearest.",
+            "The recording has no call with this operation and these arguments any more. details: nearest, differs.",
             "Record again, or call as it was recorded."
+        ),
+        (
+            "replay.invalid", "The file is no recording that this host reads. details: path, line, reason.",
+            "Record again with apsule run --record FILE; a line that was changed by hand must stay one JSON object."
+        ),
+        (
+            "replay.ended", "The recording ends before this call did: the run was killed, or its disk was full.",
+            "Record again, and let the run come to its end."
+        ),
+        (
+            "replay.redacted", "The answer is secret, so it was not recorded and cannot be replayed.",
+            "Leave the call out of a project that is to be replayed, or run it live."
+        ),
+        (
+            "replay.recording_stopped", "Nothing more is recorded: the disk is full, or the file has its greatest size.",
+            "Make room and record again; what is in the file can be replayed."
         ),
     ]
 

@@ -5,11 +5,12 @@ public import ApsuleKit
 /// Runs no plugin code.
 public enum Discovery {
     public static let hostVersion = "0.1.0"
+    static let platform = "linux"
 
     /// `{"host": {…}, "families": […]}`.
     public static func report(_ snapshot: Registry.Snapshot, query: DiscoveryQuery) -> JSON {
         [
-            "host": ["version": .string(hostVersion), "abi": 1, "platform": "linux"],
+            "host": ["version": .string(hostVersion), "abi": 1, "platform": .string(platform)],
             "families": .array(snapshot.entries.compactMap { family($0, query) }),
         ]
     }

@@ -74,7 +74,6 @@ public final class Catalog: Sendable {
         guard let entry = registry.snapshot.entry(family), let descriptor = entry.descriptor else {
             throw unknown(family)
         }
-        if let error = entry.error { throw error }
         return try open(descriptor, host)
     }
 

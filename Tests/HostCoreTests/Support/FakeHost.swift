@@ -13,16 +13,19 @@ final class FakeHost: Sendable {
     let console = FakeConsole()
     let folder: TemporaryFolder
 
-    init(authority real: (any Authority)? = nil, answersInline: Bool = true) throws {
+    init(authority real: (any Authority)? = nil, answersInline: Bool = true, tape: Tape = .none) throws {
         folder = try TemporaryFolder()
         let descriptor = try Descriptor(Self.descriptor)
         let provider = FakeProvider(descriptor.operations.map(\.name), answersInline: answersInline)
         self.provider = provider
         let registry = Registry(folders: [], hostFamilies: [descriptor])
-        let catalog = Catalog(registry: registry) { _, _ in provider }
+        let catalog = Catalog(registry: registry) { _, _ in
+            tape.player(descriptor) ?? tape.recorded(provider, descriptor)
+        }
         let files = try ProjectFiles(data: folder.path + "/data", identity: .commandLine)
         dispatcher = Dispatcher(
-            catalog: catalog, gate: Gate(authority: real ?? authority), files: files, console: console)
+            catalog: catalog, gate: Gate(authority: real ?? authority), files: files, inOrder: tape.played,
+            console: console)
     }
 
     deinit { dispatcher.close() }
@@ -57,6 +60,16 @@ final class FakeHost: Sendable {
                     ],
                 ],
                 "requires": [["when": "when", "permission": "network"]],
+            ],
+            "secret": [
+                "summary": "Gives secrets away.", "arguments": anything, "kind": "stream",
+                "events": ["code": ["type": "object"], "pin": ["type": "object"]],
+                "redact": ["arguments.headers.authorization", "arguments.password", "events.pin", "events.code.code"],
+            ],
+            "key": ["summary": "Gives a key.", "redact": ["result"]],
+            "secretTick": [
+                "summary": "Ticks in secret.", "kind": "stream", "events": ["tick": ["type": "object"]],
+                "redact": ["result"],
             ],
             "calendar": ["summary": "Writes.", "permission": "calendar", "level": "write"],
             "tick": [
