@@ -236,7 +236,7 @@ enum HostErrorTexts {
             "Leave the call out of a project that is to be replayed, or run it live."
         ),
         (
-            "replay.recording_stopped", "Nothing more is recorded: the disk is full, or the file has its greatest size.",
+            "replay.recording_stopped", "Nothing more is recorded: the disk is full, or the file at its greatest size.",
             "Make room and record again; what is in the file can be replayed."
         ),
     ]

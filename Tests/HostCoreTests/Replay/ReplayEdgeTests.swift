@@ -139,7 +139,7 @@ import Testing
         let tape = try bench.recorder()
         let error = #expect(throws: HostError.self) { try bench.recorder() }
         #expect(error?.code == "host.file_error" && error?.message.contains("another run") == true)
-        _ = withExtendedLifetime(tape) {}
+        withExtendedLifetime(tape) {}
     }
 
     @Test func anOlderRecordingOutlivesARunThatNeverStarts() throws {
