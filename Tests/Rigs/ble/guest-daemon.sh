@@ -36,6 +36,11 @@ start() {
   [[ -z $daemon ]] || gone || { echo 'error: bluetoothd runs already'; return 1; }
   /usr/libexec/bluetooth/bluetoothd --nodetach ${debug:+-d} --configfile $log/main.conf >>$log/bluetoothd.log 2>&1 &
   daemon=$!
+  # Half a report of a radio that was scanning can spoil the kernel's first words: the adapter stays off, until told again.
+  for _ in {1..10}; do
+    limit=5 until_ ready >$log/start.log && return
+    [[ $rig_power != true ]] || set_power true 2>>$log/start.log
+  done
   until_ ready
 }
 end_daemon() {
@@ -60,10 +65,12 @@ unplug() {
   until_ test ! -e /sys/class/bluetooth/hci0 || return
   [[ -z $daemon ]] || until_ absent
 }
-power() {
+set_power() {
   dbus-send --system --print-reply --dest=org.bluez /org/bluez/hci0 org.freedesktop.DBus.Properties.Set \
-    string:org.bluez.Adapter1 string:Powered variant:boolean:"$1" >/dev/null 2>$log/power.log ||
-    { echo "error: $(<$log/power.log)"; return 1; }
+    string:org.bluez.Adapter1 string:Powered variant:boolean:"$1" >/dev/null
+}
+power() {
+  set_power "$1" 2>$log/power.log || { echo "error: $(<$log/power.log)"; return 1; }
   until_ powered "$1"
 }
 # struct rfkill_event: index, type (2: bluetooth), operation (3: all of the type), soft, hard
