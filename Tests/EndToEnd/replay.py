@@ -124,6 +124,17 @@ def permission_is_asked_for_denied_and_noted_as_ever():
 
 
 @test
+def the_bundled_recording_plays_the_scanner():
+    example = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../Examples/ble-scanner"))
+    r = at_terminal("run", example, "--replay", example + "/rig.jsonl", "--speed", "max", answers=[(QUESTION, "r\n")])
+    said = ("found Rig Heart", "found Rig Beacon", "found Rig Sensor", "scan resubscribed", "battery 87 %",
+            "heart rate 7", "echo hello", "encrypted value 2a", "link lost: lost")
+    check(r.code == 0 and all(text in r.out for text in said), r)
+    r = at_terminal("run", example, "--replay", example + "/rig.jsonl", "--speed", "max", answers=[(QUESTION, "n\n")])
+    check(r.code == 1 and "permission.denied" in r.out and "found Rig" not in r.out, r)
+
+
+@test
 def a_miss_says_what_was_recorded():
     path = tape("miss", *call(1, "storage.get", {"key": "caf\u00e9"}, 0, (1, {"reply": 1})),
                 *call(2, "storage.get", {"key": "other"}, 5, (6, {"reply": 2})))
