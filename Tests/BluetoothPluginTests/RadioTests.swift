@@ -83,7 +83,13 @@ import Testing
         let outcome = await failure { try await scan.answer() }
         #expect(outcome == nil || outcome?.code == "bluetooth.adapter_off")
         first.reply()
-        _ = try await place.host.stream("scan", ["durationMs": 100]).end()
+        // A start that ended may have seen "off" and not yet "on".
+        var hasScanned = false
+        for _ in 0..<250 where !hasScanned {
+            if (try? await place.host.stream("scan", ["durationMs": 100]).end()) != nil { hasScanned = true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(hasScanned)
         #expect(place.host.violations.isEmpty)
     }
 

@@ -45,6 +45,7 @@ def at_terminal(*arguments, answers=(), ahead="", timeout=60):
     begin = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job has it ignored, and hands that on
         os.execve(APSULE, [APSULE, *arguments], environment())
     screen, waiting = "", list(answers)
     if ahead:
