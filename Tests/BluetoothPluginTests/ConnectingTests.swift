@@ -81,10 +81,10 @@ import Testing
         #expect(await failure { try await attempt.answer() }?.code == "host.cancelled")
         let cancelled = ContinuousClock.now
         let times = Received<ContinuousClock.Instant>()
-        bluez.answer("Connect") { [bluez] call in
+        bluez.answer("Connect") { [weak bluez] call in
             times.append(.now)
             call.reply()
-            bluez.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
+            bluez?.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
         }
         let next = host.start("connect", ["deviceId": id])
         first.fail("org.bluez.Error.Failed", "br-connection-canceled")
@@ -112,9 +112,9 @@ import Testing
         let attempt = host.start("connect", ["deviceId": id])
         bluez.remove(try await held.first().path)
         #expect(await eventually { bluez.methods.last == "StartDiscovery" })
-        bluez.answer("Connect") { [bluez] call in
+        bluez.answer("Connect") { [weak bluez] call in
             call.reply()
-            bluez.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
+            bluez?.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
         }
         try await bluez.addDevice(1)
         #expect(try await attempt.answer().json["id"] == id)
@@ -145,9 +145,9 @@ import Testing
 
     @Test func aLinkWithoutServicesIsCutAgain() async throws {
         let id = try await place.find()
-        bluez.answer("Connect") { [bluez] call in
+        bluez.answer("Connect") { [weak bluez] call in
             call.reply()
-            bluez.set(call.path, FakeBluez.device, ["Connected": .bool(true)])
+            bluez?.set(call.path, FakeBluez.device, ["Connected": .bool(true)])
         }
         let error = await failure { try await host.call("connect", ["deviceId": id, "timeoutMs": 1500]) }
         #expect(error?.code == "bluetooth.services_unresolved")
@@ -166,9 +166,9 @@ import Testing
 
     @Test func whatAnotherProgramConnectsIsUsed() async throws {
         let id = try await place.find()
-        bluez.answer("Connect") { [bluez] call in
+        bluez.answer("Connect") { [weak bluez] call in
             call.fail("org.bluez.Error.InProgress", "Operation already in progress")
-            bluez.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
+            bluez?.set(call.path, FakeBluez.device, ["Connected": .bool(true), "ServicesResolved": .bool(true)])
         }
         #expect(try await host.call("connect", ["deviceId": id])["connected"] == true)
     }
