@@ -44,15 +44,8 @@ int32_t process_reap(int32_t pidfd, int32_t *status) {
     return 1;
 }
 
-int32_t process_wait_semaphore(void *semaphore, int64_t milliseconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+int32_t process_wait_semaphore(void *semaphore, int64_t deadline) {
+    struct timespec until = {.tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000};
     while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &until) != 0)
         if (errno != EINTR) return -errno;
     return 0;

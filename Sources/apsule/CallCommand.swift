@@ -59,26 +59,21 @@ enum CallCommand {
 
 /// Prints the answer, or each event, as it comes.
 final class CallPrinter: CallObserver {
-    private enum Done: Sendable {
-        case ok
-        case failed(HostError)
-    }
-
-    private let done = Mutex<Done?>(nil)
+    /// The error where there was one.
+    private let end = OneAnswer<HostError?>()
     private let printing = Mutex(())
-    private let condition = Semaphore()
     private let screen: CallScreen
 
     init(_ screen: CallScreen) { self.screen = screen }
 
     func answered(_ call: any RunningCall, _ result: Result<Payload, HostError>) {
         switch result {
-        case .failure(let error): finish(.failed(error))
+        case .failure(let error): end.give(error)
         case .success(let payload):
             // A stream's handle is no use on a command line; its events and its end are.
             if call.isStream { return screen.opened() }
             screen.answer(payload.inlined())
-            finish(.ok)
+            end.give(nil)
         }
     }
 
@@ -91,22 +86,13 @@ final class CallPrinter: CallObserver {
                     var members: [JSON.Member] = [.init("reason", .string(reason))]
                     if let final, final.value != .null { members.append(.init("final", final.inlined())) }
                     screen.end(.object(members))
-                    finish(.ok)
-                case .failed(let error): finish(.failed(error))
+                    end.give(nil)
+                case .failed(let error): end.give(error)
                 }
             }
         }
     }
 
-    private func finish(_ how: Done) {
-        done.withLock { if $0 == nil { $0 = how } }
-        condition.signal()
-    }
-
     /// Waits for the end; the error where there was one.
-    func wait() -> HostError? {
-        condition.wait()
-        if case .failed(let error) = done.withLock({ $0 }) { return error }
-        return nil
-    }
+    func wait() -> HostError? { end.wait() }
 }

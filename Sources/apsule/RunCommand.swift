@@ -91,8 +91,7 @@ enum RunCommand {
             plugins: options.all("plugins"), settings: authority.settings, families: host.registry.snapshot.foreign)
         start.set("tape", tape.start)
         start.set("files", .array(passed.keys.map { .string($0) }))
-        let ended = Semaphore()
-        let end = Mutex<Worker.End?>(nil)
+        let end = OneAnswer<Worker.End>()
         let running = Mutex<Worker?>(nil)
         // Before the worker starts, so that no Ctrl-C is lost; one that comes too early is seen below.
         Interrupt.onInterrupt({ running.withLock { $0 }?.stop() }, second: { running.withLock { $0 }?.kill() })
@@ -103,20 +102,16 @@ enum RunCommand {
             hooks: Worker.Hooks(
                 console: { console.write($0, source: $1, $2) },
                 settled: { running.withLock { $0 }?.stop() },
-                ended: { how in
-                    end.withLock { $0 = how }
-                    ended.signal()
-                }))
+                ended: { end.give($0) }))
         running.withLock { $0 = worker }
         follow(host, target, worker, quiet: options.isJSON)
         if Interrupt.wasInterrupted { worker.stop() }
-        ended.wait()
-        switch end.withLock({ $0 }) {
+        switch end.wait() {
         case .failed(let error):
             console.failure(error)
             return .failed
         case .lost(let error): throw error
-        case .finished, nil: return Interrupt.wasInterrupted ? .interrupted : .ok
+        case .finished: return Interrupt.wasInterrupted ? .interrupted : .ok
         }
     }
 }

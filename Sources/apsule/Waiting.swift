@@ -3,23 +3,6 @@ import Glibc
 import HostCore
 import Synchronization
 
-/// A counting semaphore for the main thread, which has nothing to do but wait.
-///
-/// `@unchecked Sendable`: sem_t is made for use by several threads.
-final class Semaphore: @unchecked Sendable {
-    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-    init() { sem_init(semaphore, 0, 0) }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func signal() { sem_post(semaphore) }
-    func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
-}
-
 /// The first Ctrl-C stops cleanly, the second ends the process.
 enum Interrupt {
     private static let count = Atomic<Int>(0)

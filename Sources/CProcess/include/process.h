@@ -34,8 +34,8 @@ int32_t process_signal(int32_t pidfd, int32_t signal);
 /* waitid(2) on a pidfd without waiting: 1 where it has ended, with its exit status or, negative, its signal; else 0. */
 int32_t process_reap(int32_t pidfd, int32_t *status);
 
-/* sem_clockwait(3) on the monotonic clock: 0, or -ETIMEDOUT. */
-int32_t process_wait_semaphore(void *semaphore, int64_t milliseconds);
+/* sem_clockwait(3) until a time of the monotonic clock, in nanoseconds: 0, or -ETIMEDOUT. */
+int32_t process_wait_semaphore(void *semaphore, int64_t deadline);
 
 /* sendmsg(2) of two pieces and descriptors, without waiting or SIGPIPE: bytes sent. */
 int64_t wire_send(

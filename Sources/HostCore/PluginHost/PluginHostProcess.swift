@@ -1,5 +1,4 @@
 public import ApsuleKit
-internal import Synchronization
 
 /// The process behind a plugin-host's channel, started by this process or by the parent on its behalf.
 public protocol PluginHostProcess: AnyObject, Sendable {
@@ -24,20 +23,18 @@ public struct PluginHostConnection: Sendable {
     /// - Returns: `{"status": "ready"}`, or `{"status": "unavailable", "reason", "fix"}`; nil where no answer came in time.
     public func probe(milliseconds: Int) -> JSON? {
         let channel = FrameChannel(socket)
-        let answer = Mutex<JSON?>(nil)
-        let answered = Signal()
+        let answer = OneAnswer<JSON?>()
         Thread.start(name: "apsule.probe") {
-            defer { answered.post() }
             while let frame = try? channel.receive(), let report = try? PluginReport(frame) {
-                guard case .probed(let status) = report else { continue }
-                return answer.withLock { $0 = status }
+                if case .probed(let status) = report { return answer.give(status) }
             }
+            answer.give(nil)
         }
         if let frame = try? PluginRequest.probe.frame() { channel.send(frame) }
-        _ = answered.wait(milliseconds: milliseconds)
+        let status = answer.wait(milliseconds: milliseconds) ?? nil
         channel.close()
         if process.wait(milliseconds: 1_000) == nil { process.kill() }
-        return answer.withLock { $0 }
+        return status
     }
 
     /// Starts the plugin-host of one family.

@@ -7,9 +7,9 @@ public final class OneAnswer<Value: Sendable>: Sendable {
 
     public init() {}
 
-    /// Gives the answer, once.
+    /// Gives the answer; only the first one counts.
     public func give(_ answer: Value) {
-        value.withLock { $0 = answer }
+        value.withLock { if $0 == nil { $0 = answer } }
         given.post()
     }
 
@@ -19,5 +19,11 @@ public final class OneAnswer<Value: Sendable>: Sendable {
             given.wait()
             if let value = value.withLock({ $0 }) { return value }
         }
+    }
+
+    /// The answer; nil where none came in time.
+    func wait(milliseconds: Int) -> Value? {
+        _ = given.wait(milliseconds: milliseconds)
+        return value.withLock { $0 }
     }
 }

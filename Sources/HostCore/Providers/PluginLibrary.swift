@@ -1,7 +1,6 @@
 public import ApsuleKit
 internal import CApsule
 internal import Glibc
-internal import Synchronization
 
 /// One loaded plugin library; it stays mapped until the process ends.
 ///
@@ -80,16 +79,9 @@ public final class PluginLibrary: @unchecked Sendable {
     ///
     /// On a thread of its own, which is left behind where the plugin does not return.
     public func probe(milliseconds: Int) -> JSON? {
-        let answered = Signal()
-        let answer = Mutex<JSON?>(nil)
-        Thread.start(name: "apsule.probe") { [self] in
-            probe { status in
-                answer.withLock { $0 = status }
-                answered.post()
-            }
-        }
-        _ = answered.wait(milliseconds: milliseconds)
-        return answer.withLock { $0 }
+        let answer = OneAnswer<JSON>()
+        Thread.start(name: "apsule.probe") { [self] in probe { answer.give($0) } }
+        return answer.wait(milliseconds: milliseconds)
     }
 }
 

@@ -34,7 +34,7 @@ final class Engine {
     var lastCompletion = 0
     /// When the next timer is due: milliseconds since `start`.
     var wakeAt = Double.infinity
-    let start = nanoseconds()
+    let start = Clock.nanoseconds
     var isOver = false
     private var isRunning = false
     private var isSettled = true
@@ -122,7 +122,7 @@ final class Engine {
 
     private func finishTurns() {
         guard !isOver, isRunning else { return }
-        if idle.isDueForCheck(at: nanoseconds()), watchdog.isOverMemory {
+        if idle.isDueForCheck(at: Clock.nanoseconds), watchdog.isOverMemory {
             collect()
             if watchdog.isOverMemory { return fail(.outOfMemory(limits.memoryMB, isStuck: false)) }
         }
@@ -137,7 +137,7 @@ final class Engine {
     private func wait() {
         // Where answers have been coming at once, one more look is cheaper than sleeping.
         if shared[.alive] > 0, spinning.isWorthwhile, spinning.look(for: { inbox.isReady }) { return }
-        let now = nanoseconds()
+        let now = Clock.nanoseconds
         var deadline: Int64?
         if wakeAt < .infinity { deadline = start + Int64(wakeAt * 1_000_000) }
         if shared[.engineWork] > 0 { deadline = min(deadline ?? .max, now + 1_000_000) }
@@ -146,7 +146,7 @@ final class Engine {
         } else {
             _ = inbox.wait(until: deadline)
         }
-        spinning.slept(nanoseconds() - now)
+        spinning.slept(Clock.nanoseconds - now)
     }
 
     private func collect() {
@@ -156,13 +156,13 @@ final class Engine {
     }
 
     /// Milliseconds since the runtime began.
-    var milliseconds: Double { Double(nanoseconds() - start) / 1_000_000 }
+    var milliseconds: Double { Double(Clock.nanoseconds - start) / 1_000_000 }
 
     // MARK: - Turns
 
     /// Runs JavaScript, its microtasks included.
     func turn(_ body: () -> Void) {
-        let now = nanoseconds()
+        let now = Clock.nanoseconds
         pulse.begin(at: now)
         watchdog.enter(at: now)
         body()

@@ -18,7 +18,7 @@ final class Inbox: Sendable {
     }
 
     private let state = Mutex(State())
-    private let semaphore = Semaphore()
+    private let arrival = Signal()
     private let hasItems = Atomic<Bool>(false)
 
     func post(_ item: Item) {
@@ -29,7 +29,7 @@ final class Inbox: Sendable {
             defer { state.isWaiting = false }
             return state.isWaiting
         }
-        if wakes { semaphore.signal() }
+        if wakes { arrival.post() }
     }
 
     /// Lets go of what is left, and of what still comes.
@@ -62,7 +62,11 @@ final class Inbox: Sendable {
             return state.isWaiting
         }
         guard mustWait else { return true }
-        if semaphore.wait(until: deadline) { return true }
+        guard let deadline else {
+            arrival.wait()
+            return true
+        }
+        if arrival.wait(until: deadline) { return true }
         return state.withLock { state in
             state.isWaiting = false
             return !state.items.isEmpty

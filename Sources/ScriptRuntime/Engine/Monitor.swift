@@ -10,7 +10,7 @@ final class Monitor: Sendable {
     private let pulse: Pulse
     private let verdict: Verdict
     private let memory = MemoryMeter()
-    private let timer = Semaphore()
+    private let timer = Signal()
 
     init(limits: ScriptLimits, hooks: ScriptHooks, pulse: Pulse, verdict: Verdict) {
         (self.limits, self.hooks, self.pulse, self.verdict) = (limits, hooks, pulse, verdict)
@@ -27,7 +27,7 @@ final class Monitor: Sendable {
         var lastBeat: Int64 = 0
         var overruns = 0
         while !pulse.hasFinished {
-            let now = nanoseconds()
+            let now = Clock.nanoseconds
             let age = pulse.age(at: now)
             if let age, age > Int64(limits.turnMs) * 1_000_000 + grace {
                 return verdict.fail(.unresponsive(limits.turnMs, isStuck: true))

@@ -60,7 +60,7 @@ final class Watchdog {
         guard reason == nil else { return true }
         if pulse.isStopRequested {
             reason = .stopped
-        } else if let age = pulse.age(at: nanoseconds()), age > Int64(limits.turnMs) * 1_000_000 {
+        } else if let age = pulse.age(at: Clock.nanoseconds), age > Int64(limits.turnMs) * 1_000_000 {
             reason = .unresponsive
         } else if memory.bytes > limits.memoryMB << 20 {
             reason = .outOfMemory
