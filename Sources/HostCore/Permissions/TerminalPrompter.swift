@@ -90,15 +90,7 @@ public final class TerminalPrompter: Prompter {
         return text + asking
     }
 
-    private func show(_ text: String, _ terminal: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
-    }
+    private func show(_ text: String, _ terminal: Int32) { _ = FileWriter.write(Array(text.utf8), to: terminal) }
 
     /// One line; what is too long for any answer comes back empty.
     ///

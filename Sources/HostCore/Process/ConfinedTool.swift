@@ -58,14 +58,8 @@ public struct ConfinedTool: Sendable {
     }
 
     private func write(_ bytes: [UInt8], _ file: OwnedFile) throws(HostError) {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(file.raw, $0.baseAddress.map { $0 + done }, bytes.count - done)
-            }
-            guard count > 0 else { throw .system("Input for \(program) cannot be written", errno) }
-            done += count
-        }
+        let problem = FileWriter.write(bytes, to: file.raw)
+        guard problem == 0 else { throw .system("Input for \(program) cannot be written", problem) }
         lseek(file.raw, 0, SEEK_SET)
     }
 }

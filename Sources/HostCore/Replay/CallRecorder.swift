@@ -59,7 +59,7 @@ public final class CallRecorder: Sendable {
                 state.isStopped = true
                 return Self.stopped("it has reached \(Recording.maximumBytes >> 20) MiB")
             }
-            let code = append(bytes)
+            let code = FileWriter.write(bytes, to: file.raw)
             if code == 0 {
                 state.written += bytes.count
                 return nil
@@ -70,20 +70,6 @@ public final class CallRecorder: Sendable {
             return Self.stopped(String(cString: strerror(code)))
         }
         if let problem { report(problem) }
-    }
-
-    /// The errno of what failed, or 0.
-    private func append(_ bytes: [UInt8]) -> Int32 {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(file.raw, $0.baseAddress.map { $0 + done }, bytes.count - done)
-            }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { return errno }
-            done += count
-        }
-        return 0
     }
 
     private static func stopped(_ reason: String) -> HostError {

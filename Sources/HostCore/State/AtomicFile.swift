@@ -35,15 +35,8 @@ public enum AtomicFile {
 
     /// The errno of what failed, or 0.
     private static func fill(_ file: Int32, _ bytes: [UInt8]) -> Int32 {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(file, $0.baseAddress.map { $0 + done }, bytes.count - done)
-            }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { return errno }
-            done += count
-        }
+        let problem = FileWriter.write(bytes, to: file)
+        if problem != 0 { return problem }
         return fsync(file) == 0 ? 0 : errno
     }
 
