@@ -30,10 +30,8 @@ public struct Payload: Sendable {
         switch value {
         case .array(let values): return .array(values.map { inline($0, blobs) })
         case .object(let members):
-            if members.count == 1, members[0].key == "$blob", let index = members[0].value.intValue,
-                blobs.indices.contains(Int(index))
-            {
-                return .string(blobs[Int(index)].withBytes { Base64.encode($0) })
+            if let index = value.blobIndex, blobs.indices.contains(index) {
+                return .string(blobs[index].withBytes { Base64.encode($0) })
             }
             return .object(
                 members.map {
@@ -51,5 +49,15 @@ public struct Payload: Sendable {
             .object(members.map { .init($0.key.hasPrefix("$") ? "$" + $0.key : $0.key, escaping($0.value)) })
         default: value
         }
+    }
+}
+
+extension JSON {
+    /// The number of the blob that this value stands for: `{"$blob": number}`; nil for any other value.
+    var blobIndex: Int? {
+        guard case .object(let members) = self, members.count == 1, JSON.same(members[0].key, "$blob") else {
+            return nil
+        }
+        return members[0].value.intValue.map { Int($0) }
     }
 }

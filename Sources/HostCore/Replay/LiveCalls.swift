@@ -10,11 +10,4 @@ final class LiveCalls<Value: Sendable>: Sendable {
 
     @discardableResult
     func remove(_ call: UInt64) -> Value? { calls.withLock { $0.removeValue(forKey: call) } }
-
-    func removeAll() -> [Value] {
-        calls.withLock { calls in
-            defer { calls = [:] }
-            return Array(calls.values)
-        }
-    }
 }

@@ -9,17 +9,7 @@ struct Redaction: Sendable {
 
     init(_ redact: [String]) { paths = redact.map { $0.split(separator: ".").map(String.init) } }
 
-    /// What is left of a value; nil where all of it is secret.
-    func apply(_ value: JSON, at place: String...) -> JSON? {
-        var value = value
-        for path in paths where path.starts(with: place) {
-            guard path.count > place.count else { return nil }
-            value = Self.without(path[place.count...], in: value, isHeader: false)
-        }
-        return value
-    }
-
-    /// What is left of a payload.
+    /// What is left of a payload; nil where all of it is secret.
     ///
     /// The blobs that only a secret named are emptied: the numbers of the others hold.
     func apply(_ payload: Payload, at place: String...) -> Payload? {
@@ -59,9 +49,7 @@ struct Redaction: Sendable {
         switch value {
         case .array(let elements): return elements.reduce(into: []) { $0.formUnion(blobs($1)) }
         case .object(let members):
-            if members.count == 1, members[0].key == "$blob", let index = members[0].value.intValue {
-                return [Int(index)]
-            }
+            if let index = value.blobIndex { return [index] }
             return members.reduce(into: []) { $0.formUnion(blobs($1.value)) }
         default: return []
         }
