@@ -20,7 +20,7 @@ enum CallCommand {
         let value = try CallArguments.parse(options.words.dropFirst())
         let subject = PermissionAuthority.Subject(
             identity: .commandLine, name: "The command line (apsule call)", declarations: nil)
-        let screen = CallScreen(Self.descriptor(operation, host), json: options.isJSON)
+        let screen = CallScreen(host.registry.snapshot.operation(operation), json: options.isJSON)
         let authority = try host.authority(
             subject, allowed: Set(options.all("allow")), prompter: TerminalPrompter { screen.pause($0) },
             warn: { error in screen.above { Output.failure(error, json: options.isJSON) } })
@@ -49,11 +49,6 @@ enum CallCommand {
             return Interrupt.wasInterrupted && error.code == "host.cancelled" ? .interrupted : ExitCode(error)
         }
         return Interrupt.wasInterrupted ? .interrupted : .ok
-    }
-
-    private static func descriptor(_ name: String, _ host: Host) -> OperationDescriptor? {
-        let entry = host.registry.snapshot.entry(String(name.prefix { $0 != "." }))
-        return entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst()))
     }
 }
 

@@ -24,9 +24,7 @@ public enum Discovery {
 
     /// Whether an operation is there at all, usable on this machine or not.
     public static func isKnown(_ snapshot: Registry.Snapshot, _ name: String) -> Bool {
-        let entry = snapshot.entry(String(name.prefix { $0 != "." }))
-        return entry?.isCallable == true
-            && entry?.descriptor?.operation(String(name.drop { $0 != "." }.dropFirst())) != nil
+        snapshot.operation(name) != nil
     }
 
     private static func family(_ entry: Registry.Entry, _ query: DiscoveryQuery) -> JSON? {

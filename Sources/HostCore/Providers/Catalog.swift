@@ -31,12 +31,7 @@ public final class Catalog: Sendable {
         registry.snapshot.entries.filter { $0.isCallable }.compactMap(\.descriptor)
     }
 
-    public func operation(_ name: String) -> OperationDescriptor? {
-        guard let dot = name.firstIndex(of: "."),
-            let entry = registry.snapshot.entry(String(name[..<dot])), entry.isCallable
-        else { return nil }
-        return entry.descriptor?.operation(String(name[name.index(after: dot)...]))
-    }
+    public func operation(_ name: String) -> OperationDescriptor? { registry.snapshot.operation(name) }
 
     func openFamily(_ family: String) -> OpenFamily? { state.withLock { $0.families[family] } }
 

@@ -39,6 +39,14 @@ public final class Registry: Sendable {
         }
 
         public func entry(_ family: String) -> Entry? { index[family].map { entries[$0] } }
+
+        /// An operation that can be called, by its whole name.
+        public func operation(_ name: String) -> OperationDescriptor? {
+            guard let dot = name.firstIndex(of: "."), let entry = entry(String(name[..<dot])), entry.isCallable else {
+                return nil
+            }
+            return entry.descriptor?.operation(String(name[name.index(after: dot)...]))
+        }
     }
 
     private let state: Mutex<Snapshot>
