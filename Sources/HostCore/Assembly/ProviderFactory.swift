@@ -35,8 +35,7 @@ final class ProviderFactory: Sendable {
         _ entry: Registry.Entry, _ descriptor: Descriptor, _ host: any ProviderHost
     ) throws(HostError) -> any Provider {
         let project: JSON = ["id": .string(identity.id), "settings": settings[descriptor.family] ?? .object([])]
-        // What holds credentials, and what is not ours, gets memory of its own.
-        if descriptor.process == "own" || entry.provider == "third-party" {
+        if entry.isOwnProcess {
             let start = startPluginHost
             return RemoteProvider(descriptor, project: project, host: host) { () throws(HostError) in
                 try start(descriptor.family)

@@ -80,8 +80,7 @@ public final class Prober: Sendable {
     private func ask(_ entry: Registry.Entry, _ milliseconds: Int) -> Answer {
         guard let descriptor = entry.descriptor else { return .silent }
         do throws(HostError) {
-            // What holds credentials, and what is not ours, gets memory of its own.
-            if descriptor.process == "own" || entry.provider != "bundled" {
+            if entry.isOwnProcess {
                 return try launcher.start(entry.family).probe(milliseconds: milliseconds).map { .said($0) } ?? .silent
             }
             let library = try PluginLibrary(path: entry.path, descriptor: descriptor)

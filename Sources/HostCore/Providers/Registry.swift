@@ -20,6 +20,9 @@ public final class Registry: Sendable {
 
         /// Whether it has proxies: valid and trusted, though perhaps not usable on this machine.
         public var isCallable: Bool { descriptor != nil && status != .quarantined && status != .invalid }
+
+        /// What holds credentials, and what is not ours, gets memory of its own: it runs in a plugin-host.
+        var isOwnProcess: Bool { provider == "third-party" || descriptor?.process == "own" }
     }
 
     /// What is known at one time; never changes.
