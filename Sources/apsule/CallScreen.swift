@@ -62,7 +62,6 @@ final class CallScreen: ConsoleSink {
     // MARK: - Lines of plugins, on stderr
 
     func write(_ level: LogLevel, source: String, _ text: String) {
-        if level == .debug, getenv("APSULE_DEBUG") == nil { return }
-        region.above { Output.error("\(source): \(SafeText.escape(text, limit: 4_000))") }
+        if let line = StandardErrorConsole.line(level, source, text) { region.above { Output.error(line) } }
     }
 }

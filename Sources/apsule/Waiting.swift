@@ -47,7 +47,12 @@ enum Interrupt {
 /// Lines of plugins on stderr.
 final class StandardErrorConsole: ConsoleSink {
     func write(_ level: LogLevel, source: String, _ text: String) {
-        if level == .debug, getenv("APSULE_DEBUG") == nil { return }
-        Output.error("\(source): \(SafeText.escape(text, limit: 4_000))")
+        if let line = Self.line(level, source, text) { Output.error(line) }
+    }
+
+    /// The line as it is shown; nil for what only APSULE_DEBUG shows.
+    static func line(_ level: LogLevel, _ source: String, _ text: String) -> String? {
+        if level == .debug, getenv("APSULE_DEBUG") == nil { return nil }
+        return "\(source): \(SafeText.escape(text, limit: 4_000))"
     }
 }
