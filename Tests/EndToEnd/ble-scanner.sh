@@ -9,8 +9,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 passed=0 failed=0
 
-copies=(--copy "$root/Examples/ble-scanner=/opt/apsule/ble-scanner" --copy "$build/Manifests=/opt/apsule/Manifests")
-for file in "$build"/*.so "$build/apsule"{,-worker,-launch}; do copies+=(--copy "$file=/opt/apsule/${file##*/}"); done
+copies=(--apsule "$build" --copy "$root/Examples/ble-scanner=/opt/apsule/ble-scanner")
 
 # expect TEXT…: each stands in the log, counted one by one
 expect() {
