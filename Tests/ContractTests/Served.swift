@@ -35,8 +35,14 @@ final class Served: Sendable {
         let project: JSON = ["id": "contract", "settings": settings]
         switch place {
         case .inProcess:
-            provider = try PluginProvider(
-                PluginLibrary(path: path, descriptor: descriptor), project: project, host: host)
+            do {
+                provider = try PluginProvider(
+                    PluginLibrary(path: path, descriptor: descriptor), project: project, host: host)
+            } catch {
+                // What was never whole has no deinit.
+                try? FileManager.default.removeItem(atPath: folder)
+                throw error
+            }
         case .pluginHost:
             provider = RemoteProvider(descriptor, project: project, host: host, policy: policy) {
                 () throws(HostError) in try Self.start(path, descriptor, folder: folder)
