@@ -77,11 +77,12 @@ let package = Package(
             name: "ProcessTests", dependencies: ["HostCore", "CProcess", "TestPrograms", kit], exclude: ["Programs"]),
         .testTarget(name: "ContractTests", dependencies: ["HostCore", "TestPrograms", kit]),
         .testTarget(name: "CommandLineTests", dependencies: ["HostCore", "TestPrograms", kit], exclude: ["Samples"]),
+        .testTarget(name: "ApsuleKitTests", dependencies: [kit]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
         .target(name: "TestBus", path: "Tests/Support/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
         .target(name: "TestPrograms", dependencies: ["HostCore", kit], path: "Tests/Support/TestPrograms"),
-        .target(name: "TestHost", dependencies: ["HostCore", kit], path: "Tests/Support/TestHost"),
+        .target(name: "TestHost", dependencies: ["HostCore", "CHostCore", kit], path: "Tests/Support/TestHost"),
         .executableTarget(name: "plugin-driver", dependencies: ["TestHost", kit], path: "Tests/Support/PluginDriver"),
     ] + libraries.map(\.systemLibrary) + present.flatMap(\.swiftTargets) + rigTests,
     swiftLanguageModes: [.v6]

@@ -7,7 +7,8 @@ let package = Package(
     name: "Fuzz",
     targets: [
         .target(name: "CApsule"),
-        .target(name: "ApsuleKit", dependencies: ["CApsule"]),
+        .target(name: "CFiles"),
+        .target(name: "ApsuleKit", dependencies: ["CApsule", "CFiles"]),
         .systemLibrary(name: "CSQLite", path: "Libraries/CSQLite", pkgConfig: "sqlite3"),
         .target(name: "ApsuleSQLite", dependencies: ["ApsuleKit", "CSQLite"]),
         .target(name: "CHostCore"),

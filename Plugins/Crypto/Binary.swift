@@ -1,5 +1,4 @@
 import ApsuleKit
-import Glibc
 
 /// How bytes go out: `encoding`.
 enum Encoding: String, ArgumentValue, CaseIterable {
@@ -86,22 +85,14 @@ enum Input {
         case .bytes(let bytes):
             try bytes.withUnsafeBufferPointer { (bytes) throws(HostError) in try hasher.update(bytes) }
         case .file(let path):
-            // NONBLOCK: a FIFO that nobody writes to would hold the thread.
-            let descriptor = try call.open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-            defer { close(descriptor) }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw HostError("crypto.not_a_file", "\(path): is not a file", details: ["path": .string(path)])
-            }
+            let file = try FileSource(call, path: path)
             var buffer = [UInt8](repeating: 0, count: Self.piece)
+            var offset = 0
             while true {
                 if call.isCancelled { throw .cancelled }
-                let count = read(descriptor, &buffer, buffer.count)
+                let count = try file.read(into: &buffer, at: offset)
                 if count == 0 { return }
-                guard count > 0 else {
-                    let reason = String(cString: strerror(errno))
-                    throw HostError("crypto.file_error", "\(path): \(reason)", details: ["path": .string(path)])
-                }
+                offset += count
                 try buffer.withUnsafeBufferPointer { (bytes) throws(HostError) in
                     try hasher.update(UnsafeBufferPointer(rebasing: bytes[..<count]))
                 }

@@ -17,7 +17,11 @@ int32_t host_open_beneath(int32_t directory, const char *path, int32_t flags, ui
         .mode = (flags & (O_CREAT | __O_TMPFILE)) ? mode : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    long result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    long result;
+    int attempts = 0;
+    /* A folder that was renamed while ".." was resolved: EAGAIN, though nothing is wrong with the path. */
+    do result = syscall(SYS_openat2, directory, path, &how, sizeof how);
+    while (result < 0 && errno == EAGAIN && ++attempts < 256);
     return result < 0 ? -errno : (int32_t)result;
 }
 

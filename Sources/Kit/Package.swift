@@ -9,7 +9,8 @@ let package = Package(
     products: [.library(name: "ApsuleKit", type: .dynamic, targets: ["ApsuleKit", "CApsule"])],
     targets: [
         .target(name: "CApsule"),
-        .target(name: "ApsuleKit", dependencies: ["CApsule"]),
+        .target(name: "CFiles"),
+        .target(name: "ApsuleKit", dependencies: ["CApsule", "CFiles"]),
     ],
     swiftLanguageModes: [.v6]
 )

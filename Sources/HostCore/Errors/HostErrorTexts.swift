@@ -280,6 +280,8 @@ enum HostErrorTexts {
             fix: "Check the file's mode and the declared storage permission."),
         "not_a_file": ErrorText("The path names no regular file.", fix: "Name a file."),
         "is_a_directory": ErrorText("The path names a folder.", fix: "Name a file."),
+        "name_too_long": ErrorText(
+            "A name has more than 255 bytes, or the path more than 4095.", fix: "Use a shorter name."),
         "already_exists": ErrorText("The file is there already.", fix: "Choose another name."),
         "file_error": ErrorText("The system could not read or write a file. The message says why.", fix: nil),
         "full": ErrorText("There is no space left; nothing was changed.", fix: "Make space on the disk."),

@@ -1,5 +1,6 @@
 import ApsuleKit
 import CApsule
+import CHostCore
 import Glibc
 import Synchronization
 
@@ -71,11 +72,8 @@ final class TestDesk: Sendable {
     func allows(_ scope: String, _ value: String) -> Bool { state.withLock { $0.allows }(scope, value) }
     func dataDirectory() -> Int32 { data }
 
-    /// Stands for the host's openat2 with RESOLVE_BENEATH, which a C shim calls there: no link at the end, no way up.
     func openPath(_ path: String, flags: Int32, mode: UInt32) -> Int32 {
-        if path.hasPrefix("/") || path.split(separator: "/").contains("..") { return -EXDEV }
-        let descriptor = openat(files, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
-        return descriptor < 0 ? -errno : descriptor
+        path.utf8.contains(0) ? -EINVAL : host_open_beneath(files, path, flags, mode & 0o777)
     }
 
     func reply(_ id: UInt64, _ message: Message) {
