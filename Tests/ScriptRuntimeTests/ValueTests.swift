@@ -158,6 +158,27 @@ import Testing
         #expect(theirs.withBytes { $0.allSatisfy { $0 == 0 } })
     }
 
+    @Test func anAnswerOfBytesAloneIsAnArray() throws {
+        let port = try CallTests.port()
+        let answers = Mutex<[Payload]>([
+            Payload(json: Array(#"{"$blob":0}"#.utf8), blobs: [Blob([1, 2])]),
+            Payload(json: Array(#"{"$blob":0}"#.utf8), blobs: [Blob([UInt8](repeating: 3, count: 65_536))]),
+            Payload(json: Array(#"{"$blob":1}"#.utf8), blobs: [Blob([4]), Blob([5])]),
+            Payload(json: Array(#"{"$blob":0}"#.utf8)),
+        ])
+        port.onInline("echo.quick") { _ in answers.withLock { .success($0.removeFirst()) } }
+        let record = Project(port).run(
+            """
+            console.log(await host.echo.quick());
+            const large = await host.echo.quick();
+            large[1] = 7;
+            console.log(large instanceof Uint8Array, large.length, large[0], large[1], large[65535]);
+            console.log(await host.echo.quick(), await host.echo.quick());
+            """)
+        #expect(record.failure == nil)
+        #expect(record.lines == ["Uint8Array(2) [ 1, 2 ]", "true 65536 3 7 3", "Uint8Array(1) [ 5 ] { $blob: 0 }"])
+    }
+
     @Test func blobsCross() throws {
         let port = try CallTests.port()
         let released = Atomic<Int>(0)

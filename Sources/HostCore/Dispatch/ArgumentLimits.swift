@@ -15,6 +15,11 @@ enum ArgumentLimits {
         }
     }
 
+    /// Whether what works through all of it once may do so on the caller's thread: 16 KiB take some ten microseconds.
+    static func isSmall(_ payload: Payload) -> Bool {
+        payload.blobs.reduce(payload.json.count) { $0 + $1.count } <= 16 << 10
+    }
+
     /// `host.payload_too_large` for a message over the limits, whoever sent it.
     ///
     /// - Parameter what: "arguments", "result of device.info".

@@ -72,7 +72,8 @@ public final class Dispatcher: CallPort, Sendable {
     }
 
     public func answerInline(_ operation: OperationDescriptor, _ arguments: Payload) -> Result<Payload, HostError>? {
-        guard operation.isInline, let family = catalog.openFamily(operation.family), family.provider.answersInline,
+        guard operation.isInline, ArgumentLimits.isSmall(arguments),
+            let family = catalog.openFamily(operation.family), family.provider.answersInline,
             let index = family.indices[operation.name]
         else { return nil }
         do {
@@ -101,9 +102,11 @@ public final class Dispatcher: CallPort, Sendable {
         let payload: Payload
         let question: Question
 
-        /// Inline operations do not block, unless an argument makes them need more than usual: a file, say.
+        /// Inline operations do not block, unless there is much to do, or an argument makes them need more than usual: a
+        /// file, say.
         func isQuick(_ operation: OperationDescriptor) -> Bool {
             operation.isInline && question.needs.count <= (operation.permission == nil ? 0 : 1)
+                && ArgumentLimits.isSmall(payload)
         }
     }
 

@@ -26,18 +26,21 @@ enum BlobTransfer {
         }
     }
 
-    /// An array of Uint8Arrays, the larger ones over the blob's memory where that is nobody else's; undefined where there
-    /// are none.
-    ///
-    /// What a plugin owns is copied: a script may write into its array, and the plugin may still read its memory.
+    /// An array of Uint8Arrays; undefined where there are none.
     static func arrays(_ context: JSContextRef, _ blobs: [Blob]) -> JSValueRef? {
         guard !blobs.isEmpty else { return JSValueMakeUndefined(context) }
         let list = JSObjectMakeArray(context, 0, nil, nil)
         for (index, blob) in blobs.enumerated() {
-            let array = blob.count < smallest || !blob.isOwnMemory ? copy(context, blob) : adopt(context, blob)
-            JSObjectSetPropertyAtIndex(context, list, UInt32(index), array, nil)
+            JSObjectSetPropertyAtIndex(context, list, UInt32(index), array(context, blob), nil)
         }
         return list
+    }
+
+    /// A Uint8Array, a larger one over the blob's memory where that is nobody else's.
+    ///
+    /// What a plugin owns is copied: a script may write into its array, and the plugin may still read its memory.
+    static func array(_ context: JSContextRef, _ blob: Blob) -> JSObjectRef? {
+        blob.count < smallest || !blob.isOwnMemory ? copy(context, blob) : adopt(context, blob)
     }
 
     private static func copy(_ context: JSContextRef, _ blob: Blob) -> JSObjectRef? {

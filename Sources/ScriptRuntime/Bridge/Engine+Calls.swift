@@ -40,7 +40,7 @@ extension Engine {
             shared[.status] = Status.failed
             return pair(Payload(error.json))
         case .success(let result):
-            if !PayloadScan(result.json).needsCare, result.blobs.isEmpty, let value = parsed(result.json) {
+            if let value = plain(result) {
                 shared[.status] = Status.ok
                 return value
             }
@@ -48,6 +48,15 @@ extension Engine {
             return pair(result)
         }
     }
+
+    /// The value of a result that needs no care, or of one that is nothing but bytes.
+    private func plain(_ result: Payload) -> JSValueRef? {
+        if result.blobs.isEmpty { return PayloadScan(result.json).needsCare ? nil : parsed(result.json) }
+        guard result.blobs.count == 1, result.json == Self.onlyBlob else { return nil }
+        return BlobTransfer.array(context, result.blobs[0])
+    }
+
+    private static let onlyBlob = Array("{\"$blob\":0}".utf8)
 
     func payload(_ text: JSValueRef?, _ blobs: JSValueRef?) -> Payload {
         guard let string = JSValueToStringCopy(context, text, nil) else { return .emptyObject }

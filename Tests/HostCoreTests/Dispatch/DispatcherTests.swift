@@ -112,6 +112,31 @@ import Testing
         #expect(error.code == "host.invalid_argument")
     }
 
+    @Test func anInlineOperationWithMuchToDoGetsAThread() throws {
+        let host = try FakeHost()
+        let quick = try #require(host.dispatcher.catalog.operation("fake.quick"))
+        let first = host.start("quick")
+        try waitFor { !first.answers.isEmpty }
+        let thread = Mutex<pthread_t?>(nil)
+        host.provider.on("quick") { call in
+            thread.withLock { $0 = pthread_self() }
+            call.sink.reply(.null)
+        }
+        let border = 16 << 10
+        for blobs in [[Blob([UInt8](repeating: 1, count: border - 2))], []] {
+            let text = blobs.isEmpty ? "{\"a\":\"" + String(repeating: "x", count: border - 8) + "\"}" : "{}"
+            let small = Payload(json: Array(text.utf8), blobs: blobs)
+            #expect(host.dispatcher.answerInline(quick, small) != nil)
+            #expect(thread.withLock { $0 } == pthread_self())
+            let large = Payload(json: small.json + [UInt8(ascii: " ")], blobs: blobs)
+            #expect(host.dispatcher.answerInline(quick, large) == nil)
+            let recorder = Recorder()
+            host.dispatcher.start("fake.quick", large, timeoutMs: nil, observer: recorder)
+            try waitFor { !recorder.answers.isEmpty }
+            #expect(thread.withLock { $0 } != pthread_self())
+        }
+    }
+
     @Test func anInlineOperationThatDoesNotAnswerIsAnError() throws {
         let host = try FakeHost()
         let quick = try #require(host.dispatcher.catalog.operation("fake.quick"))
