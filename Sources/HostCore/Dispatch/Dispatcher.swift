@@ -92,10 +92,7 @@ public final class Dispatcher: CallPort, Sendable {
         let value = try ArgumentLimits.parse(arguments)
         if let mismatch = operation.arguments.mismatch(in: value) { throw operation.error(for: mismatch) }
         let question = Question(operation, value)
-        let missing = operation.arguments.defaults.filter { value[$0.key] == nil }
-        guard !missing.isEmpty else { return Prepared(payload: arguments, question: question) }
-        let full = JSON.object((value.members ?? []) + missing)
-        return Prepared(payload: Payload(full, blobs: arguments.blobs), question: question)
+        return Prepared(payload: operation.arguments.filled(arguments, value), question: question)
     }
 
     private struct Prepared {

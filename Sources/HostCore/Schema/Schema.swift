@@ -9,11 +9,17 @@ public import ApsuleKit
 public final class Schema: Sendable {
     public let json: JSON
     /// The defaults of the top-level properties, in their order.
-    public let defaults: [JSON.Member]
+    private let defaults: [Default]
     /// The top-level properties in their order.
     public let propertyNames: [String]
 
     private let rule: SchemaRule
+
+    private struct Default {
+        let name: String
+        /// `"name":value`.
+        let text: [UInt8]
+    }
 
     /// Compiles a schema.
     ///
@@ -25,8 +31,33 @@ public final class Schema: Sendable {
         let properties = json["properties"]?.members ?? []
         propertyNames = properties.map(\.key)
         defaults = properties.compactMap { property in
-            property.value["default"].map { JSON.Member(property.key, $0) }
+            property.value["default"].map { value in
+                let text = JSON.object([.init(property.key, value)]).bytes
+                return Default(name: property.key, text: Array(text.dropFirst().dropLast()))
+            }
         }
+    }
+
+    /// Arguments with the defaults of what they leave out, added to the text as it is.
+    ///
+    /// - Parameter value: the same arguments, parsed.
+    func filled(_ arguments: Payload, _ value: JSON) -> Payload {
+        guard !defaults.isEmpty, let members = value.members else { return arguments }
+        var json: [UInt8] = []
+        var isFirst = members.isEmpty
+        for missing in defaults where !members.contains(where: { JSON.same($0.key, missing.name) }) {
+            if json.isEmpty {
+                json.reserveCapacity(arguments.json.count + 64)
+                json += arguments.json
+                while json.popLast() != UInt8(ascii: "}") {}
+            }
+            if !isFirst { json.append(UInt8(ascii: ",")) }
+            isFirst = false
+            json += missing.text
+        }
+        guard !json.isEmpty else { return arguments }
+        json.append(UInt8(ascii: "}"))
+        return Payload(json: json, blobs: arguments.blobs)
     }
 
     /// Checks arguments.

@@ -63,7 +63,18 @@ import Testing
 
     @Test func defaultsAreTheTopLevelOnes() throws {
         let schema = try Schema(Self.scan)
-        #expect(schema.defaults == [.init("durationMs", 10_000), .init("mode", "active")])
+        func filled(_ text: String) throws -> String {
+            let arguments = Payload(json: Array(text.utf8), blobs: [Blob([7])])
+            let filled = schema.filled(arguments, try JSON(parsing: text))
+            #expect(filled.blobs.count == 1 && filled.blobs[0].count == 1)
+            return String(decoding: filled.json, as: UTF8.self)
+        }
+        #expect(try filled("{}") == #"{"durationMs":10000,"mode":"active"}"#)
+        #expect(try filled(" { } \n") == #" { "durationMs":10000,"mode":"active"}"#)
+        #expect(try filled(#"{"mode":"}"}"#) == #"{"mode":"}","durationMs":10000}"#)
+        #expect(try filled(#"{"filter":{}} "#) == #"{"filter":{},"durationMs":10000,"mode":"active"}"#)
+        #expect(try filled(#"{"mode":null,"durationMs":1}"#) == #"{"mode":null,"durationMs":1}"#)
+        #expect(try filled("[]") == "[]")
         #expect(schema.propertyNames == ["durationMs", "filter", "mode"])
     }
 
