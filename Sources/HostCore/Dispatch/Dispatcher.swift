@@ -22,12 +22,12 @@ public final class Dispatcher: CallPort, Sendable {
     private let files: ProjectFiles
     private let console: any ConsoleSink
     private let calls = Mutex(Calls())
+    private let lastID = Atomic<UInt64>(0)
     private let watch: DeadlineWatch
 
     private struct Calls {
         var active: [UInt64: ActiveCall] = [:]
         var streams = 0
-        var last: UInt64 = 0
         var isClosed = false
     }
 
@@ -73,16 +73,16 @@ public final class Dispatcher: CallPort, Sendable {
 
     public func answerInline(_ operation: OperationDescriptor, _ arguments: Payload) -> Result<Payload, HostError>? {
         guard operation.isInline, ArgumentLimits.isSmall(arguments),
-            let family = catalog.openFamily(operation.family), family.provider.answersInline,
-            let index = family.indices[operation.name]
+            let family = catalog.openFamily(operation.family), family.answersInline,
+            let index = family.index(of: operation.name)
         else { return nil }
         do {
             let prepared = try prepare(operation, arguments)
             guard prepared.isQuick(operation), gate.isAllowed(prepared.question) else { return nil }
-            let sink = InlineSink(self, operation)
-            let id = nextID()
+            let sink = InlineSink(operation)
+            let id = lastID.add(1, ordering: .relaxed).newValue
             let entered: Void? = family.enter { $0.invoke(index, call: id, arguments: prepared.payload, sink: sink) }
-            return entered == nil ? nil : sink.result(operation)
+            return entered == nil ? nil : sink.result
         } catch {
             return .failure(error)
         }
@@ -125,8 +125,8 @@ public final class Dispatcher: CallPort, Sendable {
                 isStream
                 ? calls.streams >= Self.maximumStreams : calls.active.count - calls.streams >= Self.maximumCalls
             guard !full, !calls.isClosed else { return (nil, calls.isClosed) }
-            calls.last += 1
-            let call = ActiveCall(calls.last, operation, question, observer: observer, dispatcher: self)
+            let id = lastID.add(1, ordering: .relaxed).newValue
+            let call = ActiveCall(id, operation, question, observer: observer, dispatcher: self)
             calls.active[call.id] = call
             if isStream { calls.streams += 1 }
             return (call, false)
@@ -141,13 +141,6 @@ public final class Dispatcher: CallPort, Sendable {
         return call
     }
 
-    private func nextID() -> UInt64 {
-        calls.withLock { calls in
-            calls.last += 1
-            return calls.last
-        }
-    }
-
     private func run(_ call: ActiveCall, _ prepared: Prepared) {
         watch.wake()
         let work: @Sendable () -> Void = { [self] in
@@ -155,7 +148,7 @@ public final class Dispatcher: CallPort, Sendable {
             guard call.isStarting else { return }
             do throws(HostError) {
                 let family = try catalog.family(call.operation.family, host: self)
-                guard let index = family.indices[call.operation.name] else {
+                guard let index = family.index(of: call.operation.name) else {
                     throw catalog.unknown(call.operation.fullName)
                 }
                 let entered: Void? = family.enter { provider in
@@ -170,7 +163,7 @@ public final class Dispatcher: CallPort, Sendable {
         }
         let isInline =
             prepared.isQuick(call.operation)
-            && catalog.openFamily(call.operation.family)?.provider.answersInline == true
+            && catalog.openFamily(call.operation.family)?.answersInline == true
         if isInline { return work() }
         if inOrder.contains(call.operation.family) { order.submit(work) } else { pool.submit(work) }
     }

@@ -18,26 +18,28 @@ final class RefusedCall: RunningCall {
 /// Takes the answer of an inline operation, which the plugin owes before `invoke` returns.
 final class InlineSink: CallSink {
     let isStream = false
-    private let answer = Mutex<Result<Payload, HostError>?>(nil)
-    private let dispatcher: Dispatcher
+    private let answer = Mutex(Answer())
     private let operation: OperationDescriptor
 
-    init(_ dispatcher: Dispatcher, _ operation: OperationDescriptor) {
-        (self.dispatcher, self.operation) = (dispatcher, operation)
+    /// The first of the two that comes; no enum, which takes longer to tell apart.
+    private struct Answer {
+        var result: Payload?
+        var error: HostError?
+        var isMissing: Bool { result == nil && error == nil }
     }
 
-    func result(_ operation: OperationDescriptor) -> Result<Payload, HostError> {
-        answer.withLock { $0 }
-            ?? .failure(
-                HostError("plugin.protocol_error", "\(operation.fullName) is inline but did not answer at once."))
+    init(_ operation: OperationDescriptor) { self.operation = operation }
+
+    var result: Result<Payload, HostError> {
+        let answer = answer.withLock { $0 }
+        if let result = answer.result { return .success(result) }
+        return .failure(
+            answer.error
+                ?? HostError("plugin.protocol_error", "\(operation.fullName) is inline but did not answer at once."))
     }
 
-    private func take(_ result: Result<Payload, HostError>) {
-        answer.withLock { if $0 == nil { $0 = result } }
-    }
-
-    func reply(_ result: Payload?) { take(.success(result ?? .null)) }
-    func fail(_ error: HostError) { take(.failure(error)) }
+    func reply(_ result: Payload?) { answer.withLock { if $0.isMissing { $0.result = result ?? .null } } }
+    func fail(_ error: HostError) { answer.withLock { if $0.isMissing { $0.error = error } } }
     func event(_ name: String, _ payload: Payload?) -> Flow { .stop }
     func end(_ final: Payload?) { fail(HostError("plugin.protocol_error", "\(operation.fullName) is no stream.")) }
     /// Opening a file may block, which an inline operation must not.

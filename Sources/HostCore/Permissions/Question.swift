@@ -15,8 +15,16 @@ public struct Need: Sendable, Hashable {
 public struct Question: Sendable, Hashable {
     public let operation: String
     public let needs: [Need]
+    /// Worked out once: for most operations when their descriptor is read, and not again at each call.
+    private let hash: Int
 
-    public init(operation: String, needs: [Need]) { (self.operation, self.needs) = (operation, needs) }
+    public init(operation: String, needs: [Need]) {
+        (self.operation, self.needs) = (operation, needs)
+        var hasher = Hasher()
+        hasher.combine(operation)
+        hasher.combine(needs)
+        hash = hasher.finalize()
+    }
 
     /// Works out from the descriptor and the arguments what a call needs.
     public init(_ operation: OperationDescriptor, _ arguments: JSON) {
@@ -31,7 +39,6 @@ public struct Question: Sendable, Hashable {
     init(
         _ operation: String, permission: PermissionUse?, requires: [Requirement], scope: [ScopeRule], arguments: JSON
     ) {
-        self.operation = operation
         var needs: [Need] = []
         if let permission {
             var scopes: [String: [String]] = [:]
@@ -47,7 +54,7 @@ public struct Question: Sendable, Hashable {
                 needs.append(Need(permission: requirement.permission))
             }
         }
-        self.needs = needs
+        self.init(operation: operation, needs: needs)
     }
 
     private static func values(of rule: ScopeRule, in arguments: JSON) -> [String] {
@@ -73,11 +80,17 @@ public struct Question: Sendable, Hashable {
     }
 
     public init?(json: JSON) {
-        guard let operation = json["operation"]?.stringValue, let needs = json["needs"]?.arrayValue else { return nil }
-        self.operation = operation
-        self.needs = needs.compactMap(Need.init(json:))
-        guard self.needs.count == needs.count else { return nil }
+        guard let operation = json["operation"]?.stringValue, let given = json["needs"]?.arrayValue else { return nil }
+        let needs = given.compactMap(Need.init(json:))
+        guard needs.count == given.count else { return nil }
+        self.init(operation: operation, needs: needs)
     }
+
+    public static func == (one: Question, other: Question) -> Bool {
+        one.hash == other.hash && one.operation == other.operation && one.needs == other.needs
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension Need {

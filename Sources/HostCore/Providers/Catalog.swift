@@ -11,7 +11,8 @@ public final class Catalog: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var families: [String: OpenFamily] = [:]
+        /// Those that are open: few, so that looking through them takes less time than hashing a name.
+        var families: [(name: String, family: OpenFamily)] = []
         var turns: [String: Turn] = [:]
         var isClosed = false
     }
@@ -33,7 +34,9 @@ public final class Catalog: Sendable {
 
     public func operation(_ name: String) -> OperationDescriptor? { registry.snapshot.operation(name) }
 
-    func openFamily(_ family: String) -> OpenFamily? { state.withLock { $0.families[family] } }
+    func openFamily(_ name: String) -> OpenFamily? {
+        state.withLock { state in state.families.first { JSON.same($0.name, name) }?.family }
+    }
 
     /// The family's provider, opened now where it is not yet.
     ///
@@ -52,7 +55,7 @@ public final class Catalog: Sendable {
                 guard !state.withLock({ $0.isClosed }) else { throw .cancelled }
                 let family = OpenFamily(try make(name, host))
                 let isLate = state.withLock { state in
-                    if !state.isClosed { state.families[name] = family }
+                    if !state.isClosed { state.families.append((name, family)) }
                     return state.isClosed
                 }
                 guard isLate else { return .success(family) }
@@ -92,10 +95,10 @@ public final class Catalog: Sendable {
     /// - Returns: families that somebody was still inside at `limit`; they are not closed.
     func close(until limit: Int64) -> [String] {
         let open = state.withLock { state in
-            defer { state.families = [:] }
+            defer { state.families = [] }
             state.isClosed = true
             return state.families
         }
-        return open.filter { !$0.value.close(until: limit) }.map(\.key).sorted()
+        return open.filter { !$0.family.close(until: limit) }.map(\.name).sorted()
     }
 }

@@ -1,18 +1,24 @@
+internal import ApsuleKit
 internal import Glibc
 internal import Synchronization
 
 /// An open provider, and how many threads are inside it: it is closed only when none is, as the plugin ABI promises.
 final class OpenFamily: Sendable {
     let provider: any Provider
-    /// Positions in `provider.operations`, by name.
-    let indices: [String: Int]
+    let answersInline: Bool
+    private let operations: [String]
     private let inside = Atomic<Int>(0)
     private static let closing = 1 << 62
 
     init(_ provider: any Provider) {
         self.provider = provider
-        indices = Dictionary(provider.operations.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        (operations, answersInline) = (provider.operations, provider.answersInline)
     }
+
+    /// The position of an operation in `provider.operations`.
+    ///
+    /// A family has so few that looking through them takes less time than hashing a name.
+    func index(of operation: String) -> Int? { operations.firstIndex { JSON.same($0, operation) } }
 
     /// Runs `body` in the provider; nil once it is being closed.
     func enter<R>(_ body: (any Provider) -> R) -> R? {
