@@ -6,6 +6,7 @@
 #include <link.h>
 #include <linux/openat2.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -31,6 +32,11 @@ int32_t host_openat(int32_t directory, const char *path, int32_t flags, uint32_t
 }
 
 void host_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+int32_t host_usable_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
 
 int32_t host_file_system(const char *path, uint64_t *id) {
     struct statfs info;

@@ -16,6 +16,9 @@ void host_loaded_libraries(void (*visit)(void *context, const char *path), void 
 /* Names the calling thread. */
 void host_name_thread(const char *name);
 
+/* How many processors this program may run on at once. */
+int32_t host_usable_processors(void);
+
 /* statfs(2): the file system's id; 0, or -errno. */
 int32_t host_file_system(const char *path, uint64_t *id);
 
