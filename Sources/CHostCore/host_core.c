@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 int32_t host_open_beneath(int32_t directory, const char *path, int32_t flags, uint32_t mode) {
+    /* O_TMPFILE has the bit of O_DIRECTORY in it, and a mode that no file gets is refused. */
+    int makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
     struct open_how how = {
         .flags = (uint64_t)(uint32_t)(flags | O_CLOEXEC | O_NOCTTY),
-        .mode = (flags & (O_CREAT | __O_TMPFILE)) ? mode : 0,
+        .mode = makes ? mode : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
     long result;
