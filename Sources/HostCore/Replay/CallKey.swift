@@ -10,7 +10,7 @@ struct CallKey: Hashable, Sendable {
 
     /// - Parameter arguments: what the provider gets: defaults are in it.
     init(_ operation: OperationDescriptor, _ arguments: Payload) {
-        let open = Redaction(operation.redact).apply(arguments, at: "arguments") ?? .null
+        let open = Redaction(operation).apply(arguments, at: "arguments") ?? .null
         self.init(operation: operation.fullName, arguments: open.inlined())
     }
 

@@ -23,7 +23,7 @@ final class RecordingProvider: Provider {
         recorder.call(number, CallKey(operation, arguments))
         live.set(call, number)
         let over: @Sendable () -> Void = { [live] in live.remove(call) }
-        let recording = RecordingSink(sink, recorder, number, Redaction(operation.redact), over: over)
+        let recording = RecordingSink(sink, recorder, number, Redaction(operation), over: over)
         provider.invoke(index, call: call, arguments: arguments, sink: recording)
     }
 

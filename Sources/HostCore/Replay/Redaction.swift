@@ -3,45 +3,71 @@ internal import ApsuleKit
 /// Takes what a descriptor calls secret out of a payload: the operation's `redact`, paths under `arguments`, `result`
 /// and `events.<name>`.
 ///
-/// A path leads through arrays to each of their elements. Names under `headers` are HTTP's: any case matches.
+/// A path leads through arrays to each of their elements. Names under `headers` are HTTP's: any case matches. User and
+/// password go out of every URL that is checked against a scope.
 struct Redaction: Sendable {
     private let paths: [[String]]
+    private let urls: [[String]]
 
-    init(_ redact: [String]) { paths = redact.map { $0.split(separator: ".").map(String.init) } }
+    init(_ operation: OperationDescriptor) {
+        self.init(
+            operation.redact,
+            urls: operation.scope.filter { $0.match == .origin }.map { "arguments." + $0.argument })
+    }
+
+    init(_ redact: [String], urls: [String] = []) {
+        let parts = { (path: String) in path.split(separator: ".").map(String.init) }
+        (paths, self.urls) = (redact.map(parts), urls.map(parts))
+    }
 
     /// What is left of a payload; nil where all of it is secret.
     ///
     /// The blobs that only a secret named are emptied: the numbers of the others hold.
     func apply(_ payload: Payload, at place: String...) -> Payload? {
-        let relevant = Redaction(paths: paths.filter { $0.starts(with: place) })
-        guard !relevant.paths.isEmpty else { return payload }
+        let (secrets, urls) = (paths.filter { $0.starts(with: place) }, urls.filter { $0.starts(with: place) })
+        guard !secrets.isEmpty || !urls.isEmpty else { return payload }
         var value = payload.value ?? .null
-        for path in relevant.paths {
+        for path in secrets {
             guard path.count > place.count else { return nil }
-            value = Self.without(path[place.count...], in: value, isHeader: false)
+            value = Self.changed(path[place.count...], in: value) { _ in nil }
         }
+        for path in urls { value = Self.changed(path[place.count...], in: value, Self.withoutUser) }
         let used = Self.blobs(value)
         let blobs = payload.blobs.enumerated().map { used.contains($0) ? $1 : Blob([]) }
         return Payload(value, blobs: blobs)
     }
 
-    private init(paths: [[String]]) { self.paths = paths }
-
-    private static func without(_ path: ArraySlice<String>, in value: JSON, isHeader: Bool) -> JSON {
+    /// - Parameter change: what a value at the path becomes; nil removes it.
+    private static func changed(
+        _ path: ArraySlice<String>, in value: JSON, isHeader: Bool = false, _ change: (JSON) -> JSON?
+    ) -> JSON {
         guard let name = path.first else { return value }
         switch value {
-        case .array(let elements): return .array(elements.map { without(path, in: $0, isHeader: isHeader) })
+        case .array(let elements): return .array(elements.map { changed(path, in: $0, isHeader: isHeader, change) })
         case .object(let members):
             return .object(
                 members.compactMap { member in
                     let isNamed =
                         isHeader ? member.key.lowercased() == name.lowercased() : JSON.same(member.key, name)
                     guard isNamed else { return member }
-                    if path.count == 1 { return nil }
-                    return .init(member.key, without(path.dropFirst(), in: member.value, isHeader: name == "headers"))
+                    if path.count == 1 { return change(member.value).map { .init(member.key, $0) } }
+                    let isHeader = name == "headers"
+                    return .init(
+                        member.key, changed(path.dropFirst(), in: member.value, isHeader: isHeader, change))
                 })
         default: return value
         }
+    }
+
+    /// A URL, or an array of them, without what stands before the host.
+    private static func withoutUser(_ value: JSON) -> JSON? {
+        if case .array(let elements) = value { return .array(elements.compactMap(withoutUser)) }
+        guard let url = value.stringValue.map({ $0[...] }), let start = url.firstRange(of: "://")?.upperBound else {
+            return value
+        }
+        let end = url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex
+        guard let at = url[start..<end].lastIndex(of: "@") else { return value }
+        return .string(String(url[..<start] + url[url.index(after: at)...]))
     }
 
     /// The numbers of the blobs that a value names.

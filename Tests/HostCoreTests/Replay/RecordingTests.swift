@@ -90,6 +90,18 @@ import Testing
         #expect(key.error?.code == "replay.redacted")
     }
 
+    @Test(arguments: [
+        ("https://name:4711@a.example/x?y=@z", "https://a.example/x?y=@z"), ("https://@a.example", "https://a.example"),
+        ("https://a@4711@a.example", "https://a.example"), ("https://a.example/@4", "https://a.example/@4"),
+        ("name@a.example", "name@a.example"), ("", ""),
+    ]) func userAndPasswordOfAURLAreNotWritten(url: String, kept: String) {
+        let redaction = Redaction([], urls: ["arguments.url", "arguments.all"])
+        let arguments: JSON = ["url": .string(url), "all": [.string(url), 1], "other": .string(url)]
+        let expected: JSON = ["url": .string(kept), "all": [.string(kept), 1], "other": .string(url)]
+        #expect(redaction.apply(Payload(arguments), at: "arguments")?.value == expected)
+        #expect(redaction.apply(Payload(arguments), at: "result")?.value == arguments)
+    }
+
     @Test func aFullDiskEndsTheRecordingButNotTheRun() async throws {
         let problems = Kept<HostError>()
         let full = OwnedFile(open("/dev/full", O_WRONLY | O_CLOEXEC))
