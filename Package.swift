@@ -4,6 +4,7 @@ import PackageDescription
 
 let kit = Target.Dependency.product(name: "ApsuleKit", package: "Kit")
 let dbus = Target.Dependency.product(name: "ApsuleDBus", package: "DBus")
+let transport = Target.Dependency.product(name: "ApsuleTransport", package: "Transport")
 let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "SQLite")
 
 // One line a family: its folder under Plugins/, and the C libraries its backing needs beyond the Kit's own.
@@ -11,8 +12,10 @@ let sqlite = Target.Dependency.product(name: "ApsuleSQLite", package: "SQLite")
 // look again after a -dev package was installed.
 let families: [Family] = [
     Family("Bluetooth", needs: .bluez, .glib, kit: dbus),
+    Family("Cookies", kit: transport),
     Family("Crypto", needs: .openssl),
     Family("Device"),
+    Family("Http", kit: transport),
     Family("Storage", kit: sqlite),
     Family("Timer"),
 ]
@@ -45,6 +48,7 @@ let package = Package(
     products: [.executable(name: "apsule", targets: ["apsule"])] + present.map(\.product),
     dependencies: [
         .package(path: "Sources/Kit"), .package(path: "Sources/Kit/DBus"), .package(path: "Sources/Kit/SQLite"),
+        .package(path: "Sources/Kit/Transport"),
     ],
     targets: [
         .target(name: "CHostCore"),
@@ -78,7 +82,9 @@ let package = Package(
         .testTarget(name: "ContractTests", dependencies: ["HostCore", "TestPrograms", kit]),
         .testTarget(name: "CommandLineTests", dependencies: ["HostCore", "TestPrograms", kit], exclude: ["Samples"]),
         .testTarget(name: "ApsuleKitTests", dependencies: [kit]),
+        .testTarget(name: "ApsuleTransportTests", dependencies: [transport, kit]),
         .testTarget(name: "ApsuleSQLiteTests", dependencies: [sqlite, kit]),
+        .target(name: "TestWeb", dependencies: [kit], path: "Tests/Support/TestWeb"),
         .target(name: "TestBus", path: "Tests/Support/TestBus"),
         .testTarget(name: "ApsuleDBusTests", dependencies: ["TestBus", dbus, kit]),
         .target(name: "TestPrograms", dependencies: ["HostCore", kit], path: "Tests/Support/TestPrograms"),
@@ -158,7 +164,7 @@ struct Family {
                 path: "Plugins/\(folder)", plugins: ["EmbedDescriptor"]),
             .testTarget(
                 name: "\(target)Tests",
-                dependencies: [.target(name: target), "TestHost", "TestBus", ApsulePackage.kit] + kit),
+                dependencies: [.target(name: target), "TestHost", "TestBus", "TestWeb", ApsulePackage.kit] + kit),
         ]
     }
 }

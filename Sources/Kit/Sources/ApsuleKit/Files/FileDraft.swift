@@ -57,9 +57,15 @@ public final class FileDraft: Sendable {
     /// Writes all of the bytes at the descriptor's position.
     ///
     /// - Throws: `<family>.full`, `<family>.file_error`.
-    public func write(_ bytes: [UInt8]) throws(HostError) {
-        let problem = FileWriter.write(bytes, to: descriptor)
-        guard problem == 0 else { throw place.error(errno: problem) }
+    public func write(_ bytes: [UInt8]) throws(HostError) { try check(FileWriter.write(bytes, to: descriptor)) }
+
+    /// Writes all of the memory, which is only read before this returns.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(HostError) {
+        try check(FileWriter.write(bytes, to: descriptor))
+    }
+
+    private func check(_ problem: Int32) throws(HostError) {
+        if problem != 0 { throw place.error(errno: problem) }
     }
 
     /// Flushes the file, gives it its name, and flushes the folder: what this returns from survives a crash of anything.
