@@ -44,7 +44,7 @@ import Testing
         #expect(try candidates("permissions", "grant", "apsule.cli", "stor") == ["storage"])
         #expect(try candidates("permissions", "explain", "timer.s") == ["timer.sleep"])
         #expect(try candidates("permissions", "list", "") == [])
-        #expect(try candidates("discover", "family:t") == ["family:timer"])
+        #expect(try candidates("discover", "family:ti") == ["family:timer"])
         #expect(try candidates("discover", "str") == ["stream:"])
         #expect(try candidates("types", "") == [":folder"])
         // Completing leaves nothing behind.

@@ -37,6 +37,18 @@ public final class TestProject: Sendable {
     }
 }
 
+extension TestProject {
+    /// What a file beneath the project's files has in it; nil where there is none.
+    public func read(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: "\(files)/\(name)").map { [UInt8]($0) }
+    }
+
+    /// The names of all that is in the project's files.
+    public var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: files).sorted() }
+    }
+}
+
 /// What `body` fails with, nil where it does not.
 public func failure(_ body: () async throws -> some Any) async -> HostError? {
     do {

@@ -9,6 +9,8 @@ public final class Call: Sendable {
     public let arguments: Arguments
     /// The operation, without the family.
     public let operation: String
+    /// The family, which the codes of its errors begin with.
+    public var family: String { link.family }
     let id: apsule_call
     let link: HostLink
     private let cancellation = Mutex(Cancellation())

@@ -64,6 +64,11 @@ public final class FileDraft: Sendable {
         try check(FileWriter.write(bytes, to: descriptor))
     }
 
+    /// Drops what was written.
+    public func restart() throws(HostError) {
+        try check(ftruncate(descriptor, 0) == 0 && lseek(descriptor, 0, SEEK_SET) == 0 ? 0 : errno)
+    }
+
     private func check(_ problem: Int32) throws(HostError) {
         if problem != 0 { throw place.error(errno: problem) }
     }

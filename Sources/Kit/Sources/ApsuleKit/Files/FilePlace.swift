@@ -22,6 +22,8 @@ public struct FilePlace: ~Copyable, Sendable {
     public init(_ call: Call, _ path: String) throws(HostError) {
         let (folder, name) = Self.split(path)
         guard Self.isName(name) else { throw Self.unnamed(path, call.link.family) }
+        // Before anything is done for it, and not when it gets its name.
+        guard name.utf8.count <= Int(NAME_MAX) else { throw call.fileError(path, errno: ENAMETOOLONG) }
         self.init(
             adopting: try call.open(folder, flags: O_RDONLY | O_DIRECTORY), name: name, path: path,
             family: call.link.family)

@@ -25,7 +25,8 @@ static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const voi
     struct curl_blob blob = {.data = (void *)data, .len = size, .flags = CURL_BLOB_COPY};
     return curl_easy_setopt(handle, option, &blob);
 }
-static inline CURLcode ccurl_set_write(CURL *handle, curl_write_callback function) {
+static inline CURLcode ccurl_set_write(CURL *handle, curl_write_callback function, curl_write_callback header) {
+    curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, header);
     return curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, function);
 }
 static inline CURLcode ccurl_set_read(CURL *handle, curl_read_callback function, curl_seek_callback seek) {

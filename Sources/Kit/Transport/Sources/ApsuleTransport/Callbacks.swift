@@ -17,6 +17,18 @@ func takeBytes(
     exchange(data)?.write(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
 }
 
+/// Takes a line of the head; an empty one is its end.
+///
+/// Source: <https://curl.se/libcurl/c/CURLOPT_HEADERFUNCTION.html>
+func takeHeader(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
+) -> Int {
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    let isEnd = line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    // Any other number ends the transfer.
+    return exchange(data)?.takeHeader(isEnd: isEnd) == true ? line.count : line.count + 1
+}
+
 /// Opens a socket, but where the address may not be reached.
 ///
 /// Source: <https://curl.se/libcurl/c/CURLOPT_OPENSOCKETFUNCTION.html>
@@ -47,9 +59,9 @@ func beforeRequest(
 func noteProgress(
     data: UnsafeMutableRawPointer?, ofReceived: curl_off_t, received: curl_off_t, ofSent: curl_off_t, sent: curl_off_t
 ) -> Int32 {
-    exchange(data)?.progress(
+    let goesOn = exchange(data)?.progress(
         sent: Int64(sent), ofSent: Int64(ofSent), received: Int64(received), ofReceived: Int64(ofReceived))
-    return 0
+    return goesOn == true ? 0 : 1
 }
 
 /// An address in numbers, without its zone.

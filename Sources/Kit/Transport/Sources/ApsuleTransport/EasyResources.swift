@@ -30,8 +30,9 @@ struct EasyResources: ~Copyable {
         ccurl_set_long(handle, CURLOPT_PIPEWAIT, 1)
         if request.acceptsCompression { ccurl_set_text(handle, CURLOPT_ACCEPT_ENCODING, "") }
         if let stall = request.stallTimeout {
+            // The exchange looks for itself, each second; libcurl's own measure is too slow, and makes the seconds pass.
             ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
-            ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, stall.milliseconds / 1000))
+            ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, stall.milliseconds / 1000 + 60)
         }
         ccurl_set_text(handle, CURLOPT_PROXY, context.proxy(for: request.url) ?? "")
         ccurl_set_text(handle, CURLOPT_NOPROXY, "")
@@ -42,8 +43,10 @@ struct EasyResources: ~Copyable {
     }
 
     private func setCallbacks(_ handle: UnsafeMutableRawPointer, _ data: UnsafeMutableRawPointer) {
-        ccurl_set_write(handle, takeBytes)
+        ccurl_set_write(handle, takeBytes, takeHeader)
         ccurl_set_pointer(handle, CURLOPT_WRITEDATA, data)
+        ccurl_set_pointer(handle, CURLOPT_HEADERDATA, data)
+        ccurl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         ccurl_set_open_socket(handle, openSocket)
         ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, data)
         ccurl_set_before_request(handle, beforeRequest)

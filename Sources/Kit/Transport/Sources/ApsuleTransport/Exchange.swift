@@ -28,6 +28,8 @@ final class Exchange: @unchecked Sendable {
     private var hasAsked = false
     private var isPaused = false
     private var lastProgress: (Int64, Int64) = (0, 0)
+    /// When something last arrived or left.
+    private var lastMove = ContinuousClock.now
 
     init(
         _ request: HTTPRequest, _ context: HTTPContext, _ receiver: any HTTPReceiver,
@@ -48,6 +50,7 @@ final class Exchange: @unchecked Sendable {
     /// - Returns: why it cannot be sent.
     func prepare(_ handle: UnsafeMutableRawPointer) -> HostError? {
         (refusal, response, next, hasHead, hasAsked, isPaused) = (nil, nil, nil, false, false, false)
+        (lastProgress, lastMove) = ((0, 0), .now)
         // The first hop was asked about by the gate, but as it was written; this is how it is read.
         guard context.allows(request.url.origin, nil) else { return context.denied(request.url, address: nil) }
         self.handle = handle
@@ -66,7 +69,7 @@ final class Exchange: @unchecked Sendable {
 
     func resume() {
         guard let handle, isPaused else { return }
-        isPaused = false
+        (isPaused, lastMove) = (false, .now)
         curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
@@ -89,8 +92,10 @@ final class Exchange: @unchecked Sendable {
 
     private func readHead() throws(HostError) {
         guard let handle else { return }
-        hasHead = true
         let head = HTTPHead(of: handle)
+        // Others follow what only informs.
+        guard head.status >= 200 else { return }
+        hasHead = true
         if request.usesCookies {
             for line in head.setCookies { context.cookies.store(line, from: request.url) }
         }
@@ -102,6 +107,21 @@ final class Exchange: @unchecked Sendable {
     }
 
     // MARK: - What libcurl asks
+
+    /// Takes note of a line of the head: an answer may have no body for a long time.
+    ///
+    /// - Returns: whether to go on.
+    func takeHeader(isEnd: Bool) -> Bool {
+        lastMove = .now
+        guard isEnd, !hasHead else { return true }
+        do throws(HostError) {
+            try readHead()
+            return true
+        } catch {
+            refusal = error
+            return false
+        }
+    }
 
     /// Takes a piece of the body; what curl is to be told.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -131,10 +151,21 @@ final class Exchange: @unchecked Sendable {
     /// Whether the request may go over this connection, which an earlier one may have opened.
     func maySend(to address: String) -> Bool { hasAsked || mayConnect(to: address) }
 
-    func progress(sent: Int64, ofSent: Int64, received: Int64, ofReceived: Int64) {
-        guard (sent, received) != lastProgress, next == nil else { return }
-        lastProgress = (sent, received)
+    /// How far it has come; called each second, too, where there is a limit to silence.
+    ///
+    /// - Returns: whether to go on.
+    func progress(sent: Int64, ofSent: Int64, received: Int64, ofReceived: Int64) -> Bool {
+        guard (sent, received) != lastProgress else { return checkStall() }
+        (lastProgress, lastMove) = ((sent, received), .now)
+        guard next == nil else { return true }
         receiver.progress(sent: sent, ofSent: ofSent, received: received, ofReceived: ofReceived)
+        return true
+    }
+
+    private func checkStall() -> Bool {
+        guard let limit = request.stallTimeout, !isPaused, .now - lastMove >= limit else { return true }
+        refusal = context.stalled(request.url, limit)
+        return false
     }
 }
 

@@ -28,6 +28,12 @@ struct HTTPContext: Sendable {
             ])
     }
 
+    func stalled(_ url: WebURL, _ limit: Duration) -> HostError {
+        HostError(
+            "\(family).timed_out", "Nothing moved between \(url.origin) and here for \(limit.milliseconds) ms.",
+            details: ["origin": .string(url.origin), "reason": "stalled"])
+    }
+
     /// libcurl's error as the family's.
     ///
     /// Source: <https://curl.se/libcurl/c/libcurl-errors.html>

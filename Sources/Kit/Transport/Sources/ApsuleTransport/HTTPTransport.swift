@@ -32,8 +32,12 @@ public final class HTTPTransport: Sendable {
     {
         let answer = OneShot<HTTPResponse>()
         let transfer = start(request, for: call, to: receiver) { answer.finish($0.mapError { $0 }) }
-        call.onCancel { transfer.cancel() }
-        return try await answer.value()
+        do {
+            return try await answer.value()
+        } catch {
+            transfer.cancel()
+            throw error
+        }
     }
 
     /// As `send`, with a closure that gets the answer on the transfer thread.

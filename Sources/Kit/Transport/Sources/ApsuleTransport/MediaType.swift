@@ -1,12 +1,12 @@
 /// What a `Content-Type` says of a body.
 ///
 /// Source: <https://mimesniff.spec.whatwg.org/#parsing-a-mime-type>
-struct MediaType {
+public struct MediaType: Sendable {
     /// `application/json`, in lower case; empty where there is none.
-    let essence: String
-    let charset: String?
+    public let essence: String
+    public let charset: String?
 
-    init(_ header: String?) {
+    public init(_ header: String?) {
         // Of several lines the last counts.
         let parts = (header?.split(separator: ",").last ?? "").split(separator: ";")
         essence = (parts.first.map(Self.trimmed) ?? "").lowercased()
@@ -18,11 +18,11 @@ struct MediaType {
             }.first
     }
 
-    var isJSON: Bool {
+    public var isJSON: Bool {
         essence == "application/json" || essence == "text/json" || essence.hasSuffix("+json")
     }
 
-    var isText: Bool {
+    public var isText: Bool {
         essence.hasPrefix("text/") || essence.hasSuffix("+xml")
             || [
                 "application/xml", "application/javascript", "application/ecmascript",

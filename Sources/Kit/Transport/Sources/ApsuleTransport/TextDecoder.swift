@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// Bytes of some charset as text; what is none of it becomes U+FFFD, as browsers do it.
 ///

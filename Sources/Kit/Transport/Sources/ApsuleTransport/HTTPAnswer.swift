@@ -1,9 +1,8 @@
-import ApsuleKit
-import ApsuleTransport
-import Synchronization
+public import ApsuleKit
+internal import Synchronization
 
 /// Takes the body of one answer, into memory or into a file, and makes of it what was asked for.
-final class Answer: HTTPReceiver {
+public final class HTTPAnswer: HTTPReceiver {
     private enum Kind: String, ArgumentValue, CaseIterable { case auto, json, text, base64, bytes }
 
     private let kind: Kind
@@ -21,7 +20,10 @@ final class Answer: HTTPReceiver {
     /// What a message's JSON may have, less what stands around the body.
     private static let greatestText = 8 * 1024 * 1024 - 64 * 1024
 
-    init(_ call: Call) throws(HostError) {
+    /// Reads responseType, maxBytes and downloadTo of a call's arguments, of those that its descriptor knows.
+    ///
+    /// - Throws: `host.invalid_argument`, and `<family>.<reason>` for a place that cannot be written.
+    public init(_ call: Call) throws(HostError) {
         kind = try call["responseType"] ?? .auto
         limit = try call["maxBytes"] ?? 64 * 1024 * 1024
         path = try call["downloadTo"]
@@ -30,7 +32,7 @@ final class Answer: HTTPReceiver {
         if let path { _ = try FilePlace(call, path) }
     }
 
-    func begin(_ response: HTTPResponse) throws(HostError) {
+    public func begin(_ response: HTTPResponse) throws(HostError) {
         guard let path, response.head.isSuccess else {
             // What a server announces is no reason to take so much memory before it comes.
             let announced = response.head["content-length"].flatMap { Int($0) } ?? 0
@@ -41,7 +43,7 @@ final class Answer: HTTPReceiver {
         state.withLock { $0.draft = draft }
     }
 
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(HostError) -> Bool {
+    public func receive(_ bytes: UnsafeRawBufferPointer) throws(HostError) -> Bool {
         let (draft, size) = state.withLock { state in
             state.size += bytes.count
             if state.draft == nil, state.size <= limit { state.bytes += bytes }
@@ -56,7 +58,10 @@ final class Answer: HTTPReceiver {
     }
 
     /// What the caller gets, when everything has arrived.
-    func message(_ response: HTTPResponse) throws(HostError) -> Message {
+    ///
+    /// - Returns: {status, ok, url, redirected, httpVersion, headers, setCookies?, type, body, size (bytes)}
+    /// - Throws: `<family>.not_json`, `response_too_large`, and what the file's commit does.
+    public func message(_ response: HTTPResponse) throws(HostError) -> Message {
         let (bytes, draft, size) = state.withLock { state in
             defer { state = State() }
             return (state.bytes, state.draft, state.size)
@@ -110,7 +115,7 @@ final class Answer: HTTPReceiver {
             return try JSON(parsing: bytes).escaped
         } catch {
             throw HostError(
-                "http.not_json", "The body is no JSON: \(error.message) (byte \(error.offset)).",
+                "\(call.family).not_json", "The body is no JSON: \(error.message) (byte \(error.offset)).",
                 details: [
                     "status": .int(Int64(head.status)), "offset": .int(Int64(error.offset)),
                     "reason": .string(error.message),
@@ -125,6 +130,7 @@ final class Answer: HTTPReceiver {
 
     private func tooLarge(_ limit: Int) -> HostError {
         HostError(
-            "http.response_too_large", "The body has more than \(limit) bytes.", details: ["limit": .int(Int64(limit))])
+            "\(call.family).response_too_large", "The body has more than \(limit) bytes.",
+            details: ["limit": .int(Int64(limit))])
     }
 }
