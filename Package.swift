@@ -16,8 +16,10 @@ let families: [Family] = [
     Family("Crypto", needs: .openssl),
     Family("Device"),
     Family("Http", kit: transport),
+    Family("Sse", kit: transport),
     Family("Storage", kit: sqlite),
     Family("Timer"),
+    Family("Transfer", kit: transport),
 ]
 
 extension Library {

@@ -106,6 +106,73 @@ def cookies_are_the_projects():
     check(again.out == "0\n", again)
 
 
+def play(*steps):
+    return "/play?plan=" + base64.b64encode(json.dumps(steps).encode()).decode().replace("+", "%2B")
+
+
+def send(text):
+    return ["send", base64.b64encode(text.encode()).decode()]
+
+
+@test
+def events_of_a_server_arrive():
+    stream = play(send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), ["wait", 20],
+                  send("retry: 100\nid: 1\ndata: one\n\n"), send("event: two\ndata: 2\n\n"))
+    r = run("sse", SAY + f"""
+        let count = 0;
+        for await (const event of host.sse.connect({{ url: "{HTTP}{stream}" }})) {{
+          console.log(event.type, event.event ?? "", event.data ?? "", event.reconnected ?? "");
+          if (++count === 6) break;
+        }}
+        const source = await host.sse.connect({{ url: "{HTTP}{stream}" }}, () => {{}});
+        console.log((await source.close()).closed, (await host.sse.close(source.id)).closed);
+        await say(() => host.sse.connect({{ url: "{HTTP}/status/404" }}, () => {{}}));
+        await say(() => host.sse.connect({{ url: "{OTHER}/status/404" }}, () => {{}}));
+        """, [HTTP], ["network"])
+    check(r.code == 0 and r.out.startswith(
+        "open   false\nmessage message one \nmessage two 2 \nreconnecting   \nopen   true\nmessage message one \n"
+        "true false\nsse.http_status "), r)
+    check("permission.denied" in r.out, r)
+
+
+@test
+def transfers_tell_how_far_they_are():
+    r = run("transfer", SAY + f"""
+        const events = [];
+        const download = await host.transfer.download({{ url: "{HTTP}/bytes?n=2000000&cut=900000", path: "big.bin" }},
+          (event) => events.push(event.type));
+        console.log(typeof download.id, (await download.done).bytes);
+        console.log(events[0], events.includes("resuming"), events.at(-2), events.at(-1));
+        const up = await host.transfer.upload({{ url: "{HTTP}/echo", path: "big.bin", field: "f" }});
+        console.log(up.status, up.body.method);
+        const slow = await host.transfer.download({{ url: "{HTTP}/bytes?n=90000000&slow=20", path: "never.bin" }},
+          (event) => {{ if (event.type === "cancelled") console.log("cancelled"); }});
+        console.log((await host.transfer.cancel(slow.id)).cancelled);
+        await say(() => slow.done);
+        await say(() => host.http.request({{ url: "{HTTP}/echo", method: "POST", file: "never.bin" }}));
+        """, [HTTP], ["network", "storage"])
+    check(r.code == 0 and r.out.startswith(
+        "string 2000000\nstart true complete end\n200 POST\n"), r)
+    check("true\n" in r.out and "cancelled\n" in r.out and "host.cancelled" in r.out and "http.not_found" in r.out, r)
+    files = [name for _, _, names in os.walk(home) for name in names]
+    check("big.bin" in files and not [f for f in files if f == "never.bin" or f.startswith(".apsule-")], files)
+
+
+@test
+def a_killed_download_leaves_no_file():
+    policy(killed=["network", "storage"])
+    folder = project("killed", f"""
+        await host.transfer.download({{ url: "{HTTP}/bytes?n=900000000&slow=20", path: "half.bin" }},
+          (event) => console.log(event.type));""", {"network": {"hosts": [HTTP]}, "storage": True})
+    p = subprocess.Popen([APSULE, "run", folder], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         text=True, start_new_session=True)
+    check(p.stdout.readline() == "start\n" and p.stdout.readline() == "progress\n")
+    p.kill()
+    p.wait()
+    files = [name for _, _, names in os.walk(home) for name in names]
+    check(not [f for f in files if f == "half.bin" or f.startswith(".apsule-")], files)
+
+
 @test
 def no_secret_is_shown_or_kept():
     tape = os.path.join(home, "secrets.jsonl")
@@ -139,18 +206,18 @@ def the_command_line_asks_too():
 @test
 def a_stopped_project_leaves_no_connection():
     policy(stop=["network"])
-    stall = "/play?plan=" + base64.b64encode(json.dumps([["stall"]]).encode()).decode()
+    stall = play(["stall"])
     folder = project("stop", f'console.log("asking"); await host.http.request({{ url: "{HTTP}{stall}" }});',
                      {"network": {"hosts": [HTTP]}})
     p = subprocess.Popen([APSULE, "run", folder], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          text=True, start_new_session=True)
     check(p.stdout.readline() == "asking\n")
-    while "stall" not in (line := server.stdout.readline()) and "/play" not in line:
+    while json.loads(server.stdout.readline()).get("path") != stall:
         pass
     p.kill()
     p.wait()
-    while "ended" not in (line := server.stdout.readline()):
-        check(line, "the server ended")
+    while json.loads(server.stdout.readline()).get("ended") != stall:
+        pass
 
 
 server.stdin.close()

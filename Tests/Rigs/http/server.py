@@ -124,8 +124,35 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_play(self, url, query, first, body):
         """?plan=: Base64 of [["send", base64], ["wait", ms], ["reset"], ["stall"]], done to the bare connection."""
+        self.play(json.loads(base64.b64decode(first["plan"])))
+
+    def do_rounds(self, url, query, first, body):
+        """?key=&plans=: the first request with that key gets the first of the plans, and so on; the last stays."""
+        plans = json.loads(base64.b64decode(first["plans"]))
+        with lock:
+            number = rounds.get(first["key"], 0)
+            rounds[first["key"]] = number + 1
+        self.play(plans[min(number, len(plans) - 1)])
+
+    def do_flood(self, url, query, first, body):
+        """?n=: so many events of a thousand bytes; notes how many have left, at the end."""
         self.close_connection = True
-        for step in json.loads(base64.b64decode(first["plan"])):
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        self.connection.settimeout(2)
+        sent = 0
+        try:
+            for sent in range(int(first["n"])):
+                self.wfile.write(b"id: %d\ndata: %s\n\n" % (sent, b"x" * 1000))
+                self.wfile.flush()
+        except OSError:
+            note({"stopped": sent})
+            return
+        note({"sent": sent + 1})
+
+    def play(self, plan):
+        self.close_connection = True
+        for step in plan:
             if step[0] == "send":
                 self.wfile.write(base64.b64decode(step[1]))
                 self.wfile.flush()
@@ -156,6 +183,7 @@ class Server(ThreadingHTTPServer):
 
 
 lock = threading.Lock()
+rounds = {}
 
 
 def note(line):

@@ -66,6 +66,13 @@ public final class WebServer: Sendable {
         return "/play?plan=" + text
     }
 
+    /// As `play`, with a plan for each of the requests to the path that follow each other.
+    public static func rounds(_ plans: [[Step]]) -> String {
+        let all = JSON.array(plans.map { .array($0.map(\.json)) })
+        let text = Base64.encode(all.bytes).replacingOccurrences(of: "+", with: "%2B")
+        return "/rounds?key=\(UInt32.random(in: .min ... .max))&plans=" + text
+    }
+
     public enum Step: Sendable {
         case send(String)
         case wait(Int)
