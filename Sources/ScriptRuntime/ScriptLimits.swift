@@ -19,9 +19,9 @@ public struct ScriptLimits: Sendable {
 
 /// What a runtime tells its owner.
 ///
-/// The closures are called on the runtime's own threads and must not block.
+/// The closures are called on the runtime's own threads and, but for `console`, must not block.
 public struct ScriptHooks: Sendable {
-    /// A line of the script's console.
+    /// A line of the script's console; it may block, and then the script waits.
     public var console: @Sendable (LogLevel, String) -> Void
     /// Reads a file of the project by its path relative to the project's folder; nil where there is none.
     public var readFile: @Sendable (String) throws(HostError) -> [UInt8]?

@@ -18,6 +18,8 @@ public struct ScriptError: Error, Sendable {
     public var codeFrame: String?
     /// The script cannot be stopped any more: only the end of the process ends it.
     public var isStuck = false
+    /// Bytes of a message, a stack or details that are told; whatever a script throws can be shown.
+    private static let longest = 1 << 18
 
     package init(
         name: String = "", message: String, code: String? = nil, details: JSON = .object([]), frames: [StackFrame] = []
@@ -38,14 +40,17 @@ public struct ScriptError: Error, Sendable {
 
     /// `{"name", "message", "code", "details", "file", "line", "column", "stack", "codeFrame"}`, without what is absent.
     public var json: JSON {
-        var json: JSON = ["message": .string(message)]
-        if !name.isEmpty { json.set("name", .string(name)) }
-        json.set("code", code.map(JSON.string))
-        if details.members?.isEmpty == false { json.set("details", details) }
+        var json: JSON = ["message": .string(message.bounded(Self.longest))]
+        if !name.isEmpty { json.set("name", .string(name.bounded(200))) }
+        json.set("code", code.map { .string($0.bounded(200)) })
+        if details.members?.isEmpty == false {
+            let size = details.bytes.count
+            json.set("details", size <= Self.longest ? details : ["tooLong": .int(Int64(size))])
+        }
         json.set("file", file.map(JSON.string))
         json.set("line", line.map { .int(Int64($0)) })
         json.set("column", column.map { .int(Int64($0)) })
-        if !frames.isEmpty { json.set("stack", .string(stack)) }
+        if !frames.isEmpty { json.set("stack", .string(stack.bounded(Self.longest))) }
         json.set("codeFrame", codeFrame.map(JSON.string))
         return json
     }

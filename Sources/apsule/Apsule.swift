@@ -8,6 +8,7 @@ struct Apsule {
     static func main() {
         // Somebody who closes our output is no reason to die half-way.
         signal(SIGPIPE, SIG_IGN)
+        Output.prepare()
         let arguments = Array(CommandLine.arguments.dropFirst())
         let json = arguments.prefix { $0 != "--" }.contains("--json")
         do throws(HostError) {
@@ -20,7 +21,12 @@ struct Apsule {
     }
 
     /// Ends without exit handlers: threads of plugins may still be ending, and libraries would clean up under them.
-    private static func end(_ code: ExitCode) -> Never { _exit(code.rawValue) }
+    private static func end(_ code: ExitCode) -> Never {
+        let failure = Output.failureCode
+        guard failure != 0 else { _exit(code.rawValue) }
+        Output.error("output.failed: Standard output cannot be written: \(String(cString: strerror(failure)))")
+        _exit(code == .ok ? ExitCode.failed.rawValue : code.rawValue)
+    }
 
     private static func run(_ arguments: [String], json: Bool) throws(HostError) -> ExitCode {
         guard let name = arguments.first, !["--help", "-h", "--json"].contains(name) else {

@@ -9,7 +9,9 @@ enum BundledEntry {
     ///
     /// - Throws: `script.bundler_missing`, or the `ScriptError` that esbuild's message stands for.
     static func make(_ entry: String, folder: String, installation: Installation) throws -> OwnedFile? {
-        let bytes = try FileReader.read("\(folder)/\(entry)")
+        let path = "\(folder)/\(entry)"
+        guard FileReader.exists(path) else { throw HostError.entryMissing(entry) }
+        let bytes = try FileReader.read(path)
         let bundle = ScriptBundle(path: entry, source: String(decoding: bytes, as: UTF8.self))
         guard ScriptBundle.isNeeded(path: entry, source: bundle.source) else { return nil }
         guard access(ScriptBundle.executable, X_OK) == 0 else { throw bundle.missing }

@@ -20,10 +20,18 @@ enum CallArguments {
             let isJSON = word[before] == ":"
             let path = (isJSON ? word[..<before] : word[..<equals]).split(separator: ".").map(String.init)
             guard !path.isEmpty else { throw HostError("usage.invalid", "\(word) has no name.") }
-            set(&result, path[...], isJSON ? try json(value) : .string(value))
+            // As deep as JSON may be here.
+            guard path.count <= deepest else {
+                throw HostError("usage.invalid", "A name reaches deeper than \(deepest) levels.")
+            }
+            guard set(&result, path[...], isJSON ? try json(value) : .string(value)) else {
+                throw HostError("usage.invalid", "\(path.joined(separator: ".")) is given twice.")
+            }
         }
         return result
     }
+
+    private static let deepest = 64
 
     private static func json(_ text: String) throws(HostError) -> JSON {
         do { return try JSON(parsing: text) } catch {
@@ -31,11 +39,19 @@ enum CallArguments {
         }
     }
 
-    private static func set(_ target: inout JSON, _ path: ArraySlice<String>, _ value: JSON) {
-        guard let key = path.first else { return }
-        if path.count == 1 { return target.set(key, value) }
-        var inner = target[key]?.members != nil ? target[key] ?? .object([]) : .object([])
-        set(&inner, path.dropFirst(), value)
+    /// False where there is a value already.
+    private static func set(_ target: inout JSON, _ path: ArraySlice<String>, _ value: JSON) -> Bool {
+        guard let key = path.first else { return false }
+        let present = target[key]
+        if path.count == 1 {
+            guard present == nil else { return false }
+            target.set(key, value)
+            return true
+        }
+        guard present == nil || present?.members != nil else { return false }
+        var inner = present ?? .object([])
+        guard set(&inner, path.dropFirst(), value) else { return false }
         target.set(key, inner)
+        return true
     }
 }

@@ -18,6 +18,9 @@ enum CallCommand {
         let operation = try options.word(0, "FAMILY.OPERATION")
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
         let value = try CallArguments.parse(options.words.dropFirst())
+        // Read before anything is called.
+        let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }
+        let limit = try options["for"].map { text throws(HostError) in try Duration.milliseconds(text) }
         let subject = PermissionAuthority.Subject(
             identity: .commandLine, name: "The command line (apsule call)", declarations: nil)
         let screen = CallScreen(host.registry.snapshot.operation(operation), json: options.isJSON)
@@ -29,25 +32,22 @@ enum CallCommand {
         let dispatcher = try host.dispatcher(
             .commandLine, authority: authority, settings: authority.settings, tape: tape, console: screen)
         defer { dispatcher.close() }
-        let printer = CallPrinter(screen)
-        let timeout = try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) }
+        let printer = CallPrinter(screen, limit: limit)
         let call = dispatcher.start(
             operation, Payload(Payload.escaping(value)), timeoutMs: timeout, observer: printer)
         Interrupt.onInterrupt({ call.cancel() }, second: { screen.finish() })
-        if let text = options["for"] {
-            let limit = try Duration.milliseconds(text)
-            HostCore.Thread.start(name: "apsule.for") {
-                usleep(UInt32(min(limit, 3_600_000)) * 1_000)
-                call.cancel()
-            }
-        }
+        // On a thread of its own: whoever prints holds locks that the end of the call needs too.
+        Output.onReaderGone { HostCore.Thread.start(name: "apsule.gone") { call.cancel() } }
+        if !call.isStream, limit != nil { printer.startLimit(call) }
         let failure = printer.wait()
         screen.finish()
         if let error = failure {
             // A stream that was cut off by --for or Ctrl-C has done what was asked.
+            if Output.isReaderGone, error.code == "host.cancelled" { return .outputClosed }
             Output.failure(error, json: options.isJSON)
             return Interrupt.wasInterrupted && error.code == "host.cancelled" ? .interrupted : ExitCode(error)
         }
+        if Output.isReaderGone { return .outputClosed }
         return Interrupt.wasInterrupted ? .interrupted : .ok
     }
 }
@@ -58,16 +58,34 @@ final class CallPrinter: CallObserver {
     private let end = OneAnswer<HostError?>()
     private let printing = Mutex(())
     private let screen: CallScreen
+    private let limit: Int?
 
-    init(_ screen: CallScreen) { self.screen = screen }
+    /// - Parameter limit: milliseconds that a stream runs once it is open, and any other call at all.
+    init(_ screen: CallScreen, limit: Int?) { (self.screen, self.limit) = (screen, limit) }
+
+    /// Ends a call when its time is over.
+    func startLimit(_ call: any RunningCall) {
+        guard let limit else { return }
+        HostCore.Thread.start(name: "apsule.for") {
+            let end = Clock.now + Int64(limit)
+            while Clock.now < end { usleep(UInt32(min(end - Clock.now, 60_000)) * 1_000) }
+            call.cancel()
+        }
+    }
 
     func answered(_ call: any RunningCall, _ result: Result<Payload, HostError>) {
         switch result {
         case .failure(let error): end.give(error)
         case .success(let payload):
             // A stream's handle is no use on a command line; its events and its end are.
-            if call.isStream { return screen.opened() }
-            screen.answer(payload.inlined())
+            if call.isStream {
+                screen.opened()
+                return startLimit(call)
+            }
+            guard let value = payload.inlined() else {
+                return end.give(HostError.invalidAnswer)
+            }
+            screen.answer(value)
             end.give(nil)
         }
     }
@@ -76,12 +94,18 @@ final class CallPrinter: CallObserver {
         printing.withLock { _ in
             while let item = call.next() {
                 switch item {
-                case .event(let name, let payload): screen.event(name, payload.inlined())
+                case .event(let name, let payload):
+                    guard let value = payload.inlined() else {
+                        // The stream ends with the process.
+                        return end.give(HostError.invalidAnswer)
+                    }
+                    screen.event(name, value)
                 case .end(let final, let reason):
                     var members: [JSON.Member] = [.init("reason", .string(reason))]
-                    if let final, final.value != .null { members.append(.init("final", final.inlined())) }
+                    let value = (final ?? .null).inlined()
+                    if let value, value != .null { members.append(.init("final", value)) }
                     screen.end(.object(members))
-                    end.give(nil)
+                    end.give(value == nil ? HostError.invalidAnswer : nil)
                 case .failed(let error): end.give(error)
                 }
             }

@@ -130,7 +130,7 @@ struct Completer {
     private var projects: [Candidate] {
         var ids = ["apsule.cli"]
         // Completing must not make the state folder.
-        if let state = host?.paths.state, FileReader.exists("\(state)/grants.db"),
+        if let state = try? host?.paths.state, FileReader.exists("\(state)/grants.db"),
             let store = try? GrantStore(state: state)
         {
             ids += ((try? store.grants()) ?? []).map(\.identity.id)

@@ -19,7 +19,9 @@ enum DiscoverCommand {
             Output.line(Output.isTerminal ? report.pretty() : report.text)
             return .ok
         }
-        for family in report["families"]?.arrayValue ?? [] { show(family) }
+        let families = report["families"]?.arrayValue ?? []
+        for family in families { show(family) }
+        if families.isEmpty { Output.error("Nothing fits. apsule discover lists all there is.") }
         return .ok
     }
 

@@ -14,14 +14,19 @@ enum DoctorCommand {
         let patience =
             try options["timeout"].map { text throws(HostError) in try Duration.milliseconds(text) } ?? 10_000
         let installation = Installation()
-        let paths = try HostPaths(override: options["state"], environment: installation.environment)
+        var paths: HostPaths?
         var families: [Finding] = []
-        var catalogue: PermissionCatalogue?
+        var known: Host?
         var general: [Finding] = []
+        do throws(HostError) {
+            paths = try HostPaths(override: options["state"], environment: installation.environment)
+        } catch {
+            general = [Finding("permissions", "state", error)]
+        }
         do throws(HostError) {
             let host = try Host(
                 installation: installation, stateOverride: options["state"], plugins: options.all("plugins"))
-            catalogue = host.catalogue
+            known = host
             // Before the wait, so that a wrong name is said at once.
             _ = try Doctor.families(host.registry.snapshot, named: options.words)
             let names = options.words.isEmpty ? nil : Set(options.words)
@@ -30,10 +35,10 @@ enum DoctorCommand {
             families = try Doctor.families(host.registry.snapshot, named: options.words)
         } catch {
             guard error.code == "host.installation_damaged" else { throw error }
-            general = [Finding("installation", "manifests", error)]
+            general.insert(Finding("installation", "manifests", error), at: 0)
         }
         let tools = [Doctor.Tool(path: ScriptBundle.executable, package: "esbuild", purpose: "TypeScript and import")]
-        general += Doctor(installation: installation, paths: paths, tools: tools).examine(catalogue)
+        general += Doctor(installation: installation, paths: paths, tools: tools).examine(known)
         // Who asks about a family hears of the rest only what may be the cause.
         if !options.words.isEmpty { general = general.filter { $0.state == .problem } }
         show(general + families, json: options.isJSON)

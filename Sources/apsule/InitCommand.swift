@@ -7,7 +7,7 @@ enum InitCommand {
         let options = try Options(arguments)
         let folder = try options.word(0, "DIR")
         let host = try Host(stateOverride: options["state"], plugins: options.all("plugins"))
-        let project = NewProject(folder: folder)
+        let project = try NewProject(folder: folder)
         let written = try project.write(types: ProjectTypes(host.registry.snapshot, host.catalogue))
         if options.isJSON {
             let report: JSON = [

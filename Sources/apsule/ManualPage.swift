@@ -61,6 +61,7 @@ enum ManualPage {
         (ExitCode.validation.rawValue, "Arguments or a manifest are not valid."),
         (ExitCode.timeout.rawValue, "It took too long."),
         (ExitCode.interrupted.rawValue, "It was interrupted."),
+        (ExitCode.outputClosed.rawValue, "Whoever read the output closed it before the end, as head does."),
     ]
 
     private static let environment: [(String, String)] = [

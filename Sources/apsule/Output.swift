@@ -1,6 +1,7 @@
 import ApsuleKit
 import Glibc
 import HostCore
+import Synchronization
 
 /// What the command line prints: plain lines, colours on a terminal only, JSON where asked for.
 enum Output {
@@ -55,11 +56,59 @@ enum Output {
             let count = bytes.withUnsafeBytes {
                 Glibc.write(file, $0.baseAddress.map { $0 + done }, bytes.count - done)
             }
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            // Nobody reads any more: there is nobody to tell either.
-            if count <= 0 { return }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                // Somebody made it non-blocking: wait for the reader.
+                var polled = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+                poll(&polled, 1, -1)
+                continue
+            }
+            if count <= 0 { return lost(file, errno) }
             done += count
         }
+    }
+
+    /// What became of standard output.
+    private struct Loss {
+        var code: Int32 = 0
+        var isReaderGone = false
+        var handler: (@Sendable () -> Void)?
+    }
+
+    private static let loss = Mutex(Loss())
+
+    /// Whoever read the standard output has closed it, as `head` does when it has seen enough.
+    static var isReaderGone: Bool { loss.withLock { $0.isReaderGone } }
+    /// Why standard output could not be written, where that is worth an error: a full disk, say.
+    static var failureCode: Int32 { loss.withLock { $0.code } }
+
+    /// Calls `handler` once nobody reads any more, for what would print for ever.
+    static func onReaderGone(_ handler: @escaping @Sendable () -> Void) {
+        let isGone = loss.withLock { loss in
+            loss.handler = handler
+            return loss.isReaderGone
+        }
+        if isGone { handler() }
+    }
+
+    private static func lost(_ file: Int32, _ code: Int32) {
+        // An output that was never open is nobody's wish to read it; errors that cannot be told are not told.
+        guard file == 1, code != EBADF else { return }
+        let handler = loss.withLock { loss -> (@Sendable () -> Void)? in
+            if code != EPIPE {
+                loss.code = code
+                return nil
+            }
+            defer { (loss.isReaderGone, loss.handler) = (true, nil) }
+            return loss.handler
+        }
+        handler?()
+    }
+
+    /// Opens what is missing of standard input, output and error as /dev/null, for reading only: else the next file that
+    /// is opened, a database for one, would be what lines are printed to.
+    static func prepare() {
+        for file: Int32 in 0...2 where fcntl(file, F_GETFD) < 0 { _ = open("/dev/null", O_RDONLY) }
     }
 
     static func pause(milliseconds: UInt32) { usleep(milliseconds * 1_000) }
@@ -119,6 +168,8 @@ enum ExitCode: Int32 {
     case validation = 6
     case timeout = 124
     case interrupted = 130
+    /// Whoever read the output has gone, as after SIGPIPE.
+    case outputClosed = 141
 
     init(_ error: HostError) {
         let family = error.code.prefix { $0 != "." }

@@ -23,7 +23,7 @@ enum PermissionsCommand {
     }
 
     private static func list(_ host: Host, _ options: Options) throws(HostError) -> ExitCode {
-        let grants = try GrantStore(state: host.paths.state).grants()
+        let grants = try GrantStore(state: try host.paths.state).grants()
         if options.isJSON {
             let list = grants.map { grant -> JSON in
                 [
@@ -73,8 +73,8 @@ enum PermissionsCommand {
     private static func revoke(_ host: Host, _ options: Options) throws(HostError) -> ExitCode {
         let id = try options.word(1, "PROJECT")
         let permission = options.words.count > 2 ? try known(options.words[2], host) : nil
-        let count = try GrantStore(state: host.paths.state).remove(id: id, permission: permission)
-        if let audit = try? AuditLog(state: host.paths.state) {
+        let count = try GrantStore(state: try host.paths.state).remove(id: id, permission: permission)
+        if let audit = try? AuditLog(state: try host.paths.state) {
             audit.write(
                 "revoked", ProjectIdentity(id: id, origin: "*"),
                 [.init("permission", permission.map { .string($0) } ?? "*"), .init("by", "command line")])

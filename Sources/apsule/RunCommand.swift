@@ -19,7 +19,7 @@ enum RunCommand {
         for warning in target.warnings { Output.warning(warning, json: options.isJSON) }
         try target.checkRequirements(host.registry)
         let tape = try TapeOptions(options)
-        let files = try ProjectFiles(data: host.paths.data, identity: target.identity)
+        let files = try ProjectFiles(data: try host.paths.data, identity: target.identity)
         let console = RunConsole(json: options.isJSON)
         let started = try Worker.start(confinement(target, host, files)) {
             console.write(.warning, source: "worker", $0)
@@ -45,7 +45,7 @@ enum RunCommand {
         _ options: Options, _ tape: TapeOptions
     ) throws(HostError) -> ExitCode {
         if target.identity.origin.hasPrefix("folder:") { refreshTypes(target.folder, host, quiet: options.isJSON) }
-        if geteuid() == 0 { RootWarning.sayOnce(host.paths.state, json: options.isJSON) }
+        if geteuid() == 0 { RootWarning.sayOnce(try host.paths.state, json: options.isJSON) }
         let authority = try host.authority(
             target.subject, allowed: Set(options.all("allow")),
             prompter: TerminalPrompter { console.pause($0) }, warn: { Output.failure($0, json: options.isJSON) })
@@ -101,9 +101,10 @@ enum RunCommand {
                 installation: host.installation, registry: host.registry, files: files, console: console),
             hooks: Worker.Hooks(
                 console: { console.write($0, source: $1, $2) },
-                settled: { running.withLock { $0 }?.stop() },
+                settled: { $0.stop() },
                 ended: { end.give($0) }))
         running.withLock { $0 = worker }
+        Output.onReaderGone { worker.stop() }
         follow(host, target, worker, quiet: options.isJSON)
         if Interrupt.wasInterrupted { worker.stop() }
         switch end.wait() {
@@ -111,7 +112,9 @@ enum RunCommand {
             console.failure(error)
             return .failed
         case .lost(let error): throw error
-        case .finished: return Interrupt.wasInterrupted ? .interrupted : .ok
+        case .finished:
+            if Output.isReaderGone { return .outputClosed }
+            return Interrupt.wasInterrupted ? .interrupted : .ok
         }
     }
 }

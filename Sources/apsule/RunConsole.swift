@@ -31,7 +31,8 @@ final class RunConsole: ConsoleSink {
         var text = error["code"]?.stringValue.map { "\($0): " } ?? ""
         text += error["message"]?.stringValue ?? "the script failed"
         if let file = error["file"]?.stringValue {
-            text += "\n  at \(file):\(error["line"]?.intValue ?? 0):\(error["column"]?.intValue ?? 0)"
+            let place = [error["line"]?.intValue, error["column"]?.intValue].compactMap { $0.map { ":\($0)" } }
+            text += "\n  at \(file)\(place.joined())"
         }
         if let frame = error["codeFrame"]?.stringValue { text += "\n\n\(frame)" }
         for key in ["reason", "fix"] {

@@ -18,11 +18,7 @@ final class ProjectReader: Sendable {
 enum ScriptSource {
     static func load(_ entry: String, project: ProjectReader, bundle: OwnedFile?) throws(HostError) -> Script {
         guard let bytes = try project.read(entry) else {
-            throw HostError(
-                "manifest.entry_missing", "The project has no \(entry).",
-                details: [
-                    "path": .string(entry), "reason": "app.json names it as entry.", "fix": .string("Write \(entry)."),
-                ])
+            throw HostError.entryMissing(entry)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HostError("script.not_utf8", "\(entry) is not UTF-8.", details: ["path": .string(entry)])

@@ -14,6 +14,8 @@ final class WorkerSession: Sendable {
     /// What the script calls; nil where it could not be made.
     private let port = OneAnswer<Dispatcher?>()
     private let stopped = OneAnswer<Void>()
+    /// Bytes of a line of the console; each may take six on the way.
+    private static let longestLine = 4 << 20
 
     /// - Parameter files: `sandbox` and `project`, and where there are `bundle`, the bundled script, and `tape`.
     init?(_ start: JSON, _ files: [String: OwnedFile], _ link: WorkerLink) {
@@ -31,7 +33,7 @@ final class WorkerSession: Sendable {
                     .console,
                     [
                         "level": .int(Int64(level.rawValue)), "source": "script",
-                        "text": .string(String(text.prefix(200_000))),
+                        "text": .string(text.bounded(Self.longestLine)),
                     ])
             },
             readFile: { path throws(HostError) in try project.read(path) },
@@ -96,7 +98,7 @@ final class WorkerConsole: ConsoleSink {
             .console,
             [
                 "level": .int(Int64(level.rawValue)), "source": .string(source),
-                "text": .string(String(text.prefix(20_000))),
+                "text": .string(text.bounded(20_000)),
             ])
     }
 }

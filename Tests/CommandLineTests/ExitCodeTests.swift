@@ -21,6 +21,8 @@ import Testing
         ("run needy", "manifest.incompatible_host", 6), ("call timer.sleep ms:=-1", "host.invalid_argument", 6),
         ("discover colour:red", "host.invalid_argument", 6), ("types nowhere", "host.file_error", 1),
         ("call gallery.slow ms:=60000 --timeout 100ms", "host.timeout", 124),
+        ("call gallery.nonsense", "plugin.invalid_answer", 4),
+        ("call gallery.nonsenses", "plugin.invalid_answer", 4),
     ]
 
     @Test(arguments: cases) func aFailureIsOneJSONObject(line: String, code: String, status: Int32) throws {

@@ -23,10 +23,10 @@ import Testing
         ("scanner", "scanner"), ("Peter's Äpp", "peters-pp"), ("日本", "project"), ("--x__y..z", "x-y-z"),
         (String(repeating: "a", count: 200), String(repeating: "a", count: 64)),
     ])
-    func namesBecomeIds(name: String, slug: String) {
-        let project = NewProject(folder: "/tmp/\(name)")
+    func namesBecomeIds(name: String, slug: String) throws {
+        let project = try NewProject(folder: "/tmp/\(name)")
         #expect(project.id == "com.example.\(slug)")
-        #expect(NewProject(folder: "../b/./c", current: "/x/a").folder == "/x/b/c")
+        #expect(try NewProject(folder: "../b/./c", current: "/x/a").folder == "/x/b/c")
     }
 
     @Test(arguments: ["app.json", "main.js"]) func initOverwritesNothing(_ file: String) throws {

@@ -163,8 +163,9 @@ import Testing
         ("let x = 1;\nlet x = 2;", "SyntaxError", "Cannot declare a let variable twice: 'x'.", 2),
         ("function f( {\n", "SyntaxError", "", 2),
         (
-            "const e = new Error('odd'); Object.defineProperty(e, 'message', { get() { throw 1; } }); throw e;", "",
-            "The script threw something that cannot be shown.", 0
+            "const e = new Error('odd'); Object.defineProperty(e, 'message', { get() { throw 1; } }); throw e;",
+            "Error",
+            "An error without a message", 1
         ),
         (
             "await new Promise(() => {});", "",

@@ -3,7 +3,7 @@ public import ApsuleKit
 /// One host: its registry, permissions and state, from which projects are opened.
 public final class Host: Sendable {
     public let installation: Installation
-    public let paths: HostPaths
+    private let place: Result<HostPaths, HostError>
     public let registry: Registry
     public let catalogue: PermissionCatalogue
 
@@ -16,12 +16,25 @@ public final class Host: Sendable {
         bundled: [String] = []
     ) throws(HostError) {
         self.installation = installation
-        paths = try HostPaths(override: stateOverride, environment: installation.environment)
+        place = Self.place(stateOverride, installation)
         let folders =
             bundled.map { PluginFolder(path: $0, isBundled: true) }
-            + installation.pluginFolders(data: paths.data, extra: plugins)
+            + (try installation.pluginFolders(data: try? place.get().data, extra: plugins))
         registry = Registry(folders: folders, hostFamilies: try installation.hostFamilies())
         catalogue = PermissionCatalogue(descriptors: registry.snapshot.entries.compactMap(\.descriptor))
+    }
+
+    /// Where state, data and settings lie; only what needs them fails where there is no home.
+    ///
+    /// - Throws: `host.state_unusable`.
+    public var paths: HostPaths { get throws(HostError) { try place.get() } }
+
+    private static func place(_ override: String?, _ installation: Installation) -> Result<HostPaths, HostError> {
+        do throws(HostError) {
+            return .success(try HostPaths(override: override, environment: installation.environment))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// Opens the permissions of a project.
@@ -36,8 +49,9 @@ public final class Host: Sendable {
             let nearest = Suggestion.nearest(to: name, among: catalogue.names).map { " Did you mean \($0)?" } ?? ""
             throw HostError("permissions.unknown", "There is no permission \(name).\(nearest)")
         }
+        let paths = try paths
         let policy = try Policy(configuration: paths.configuration)
-        for warning in policy.warnings(catalogue) { warn(warning) }
+        for warning in policy.warnings(self) { warn(warning) }
         return PermissionAuthority(
             subject: subject, catalogue: catalogue, store: try GrantStore(state: paths.state),
             audit: try AuditLog(state: paths.state, report: warn), policy: policy, allowed: allowed, prompter: prompter,
@@ -54,7 +68,7 @@ public final class Host: Sendable {
         files: ProjectFiles? = nil, tape: Tape = .none, console: any ConsoleSink
     ) throws(HostError) -> Dispatcher {
         let sandbox: ProjectFiles
-        if let files { sandbox = files } else { sandbox = try ProjectFiles(data: paths.data, identity: identity) }
+        if let files { sandbox = files } else { sandbox = try ProjectFiles(data: try paths.data, identity: identity) }
         let launcher = PluginHostLauncher(
             installation: installation, registry: registry, files: sandbox, console: console)
         let link = authority as? WorkerLink

@@ -14,13 +14,17 @@ public struct Installation: Sendable {
 
     /// The plugin folders, bundled ones first.
     ///
-    /// - Parameter extra: `--plugins DIR`.
-    public func pluginFolders(data: String, extra: [String] = []) -> [PluginFolder] {
+    /// - Parameters:
+    ///   - data: the user's data folder; nil without a home.
+    ///   - extra: `--plugins DIR`.
+    public func pluginFolders(data: String?, extra: [String] = []) throws(HostError) -> [PluginFolder] {
         var folders = [PluginFolder(path: folder, isBundled: true)]
-        folders += ["/usr/lib/apsule/plugins", data + "/plugins"].map { PluginFolder(path: $0, isBundled: false) }
+        let system = ["/usr/lib/apsule/plugins"] + (data.map { [$0 + "/plugins"] } ?? [])
+        folders += system.map { PluginFolder(path: $0, isBundled: false) }
         // Absolute: they are watched, and passed on to processes that start elsewhere.
-        folders += extra.map {
-            PluginFolder(path: $0.hasPrefix("/") ? $0 : HostPaths.currentFolder + "/" + $0, isBundled: false)
+        for path in extra {
+            let absolute = path.hasPrefix("/") ? path : try HostPaths.currentFolder() + "/" + path
+            folders.append(PluginFolder(path: absolute, isBundled: false))
         }
         // Root's plugins cannot be named by whoever sets a variable.
         if geteuid() != 0, let path = environment["APSULE_PLUGIN_PATH"] {
@@ -65,8 +69,8 @@ public struct Installation: Sendable {
         var result: [String: String] = [:]
         var entry = environ
         while let text = entry.pointee {
-            let pair = String(cString: text)
-            if let equals = pair.firstIndex(of: "=") {
+            // What is no UTF-8 would become something else: it counts as not set.
+            if let pair = String(validatingCString: text), let equals = pair.firstIndex(of: "=") {
                 result[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
             }
             entry += 1

@@ -21,10 +21,9 @@ public struct Payload: Sendable {
     public var value: JSON? { try? JSON(parsing: json) }
 
     /// The value with its blobs as Base64 text and `$`-escaped keys undone: for a person, a log, a recording.
-    public func inlined() -> JSON {
-        guard let value else { return .null }
-        return Self.inline(value, blobs)
-    }
+    ///
+    /// nil for what is no JSON.
+    public func inlined() -> JSON? { value.map { Self.inline($0, blobs) } }
 
     private static func inline(_ value: JSON, _ blobs: [Blob]) -> JSON {
         switch value {
@@ -50,6 +49,12 @@ public struct Payload: Sendable {
         default: value
         }
     }
+}
+
+extension HostError {
+    /// What a plugin says when it should say JSON.
+    public static let invalidAnswer = HostError(
+        "plugin.invalid_answer", "The plugin answered with something that is no JSON.")
 }
 
 extension JSON {

@@ -4,14 +4,16 @@ internal import Glibc
 
 /// Who can be asked, what was decided, and whether somebody else could have written it.
 extension Doctor {
-    func examinePermissions(_ catalogue: PermissionCatalogue?) -> [Finding] {
-        [terminal()] + [paths.state, paths.data, paths.configuration].compactMap(folder) + files()
-            + [space(), grants()].compactMap { $0 } + policy(catalogue)
+    func examinePermissions(_ host: Host?) -> [Finding] {
+        guard let paths else { return [terminal(nil)] }
+        return [terminal(paths)]
+            + [paths.state, paths.data, paths.configuration].compactMap { folder($0, paths) } + files(paths)
+            + [space(paths), grants(paths)].compactMap { $0 } + policy(paths, host)
     }
 
     private var topic: String { "permissions" }
 
-    private func terminal() -> Finding {
+    private func terminal(_ paths: HostPaths?) -> Finding {
         let terminal = host_openat(AT_FDCWD, "/dev/tty", O_RDWR | O_NOCTTY, 0)
         if terminal >= 0 {
             close(terminal)
@@ -20,10 +22,10 @@ extension Doctor {
         return Finding(
             topic, "terminal", .warning, "there is no terminal",
             reason: "Nobody can be asked: what no policy or earlier answer allows is denied.",
-            fix: "Run it at a terminal, or decide in \(paths.configuration)/policy.json.")
+            fix: "Run it at a terminal" + (paths.map { ", or decide in \($0.configuration)/policy.json." } ?? "."))
     }
 
-    private func folder(_ path: String) -> Finding? {
+    private func folder(_ path: String, _ paths: HostPaths) -> Finding? {
         var info = stat()
         guard lstat(path, &info) == 0 else {
             return errno == ENOENT
@@ -49,7 +51,7 @@ extension Doctor {
         return Finding(topic, path, .fine, "mode \(Self.mode(info))")
     }
 
-    private func files() -> [Finding] {
+    private func files(_ paths: HostPaths) -> [Finding] {
         ["grants.db", "audit.jsonl"].compactMap { name in
             var info = stat()
             let path = "\(paths.state)/\(name)"
@@ -68,7 +70,7 @@ extension Doctor {
         }
     }
 
-    private func space() -> Finding? {
+    private func space(_ paths: HostPaths) -> Finding? {
         var info = statvfs()
         guard statvfs(paths.state, &info) == 0 else { return nil }
         let free = UInt64(info.f_bavail) * UInt64(info.f_frsize)
@@ -79,7 +81,7 @@ extension Doctor {
     }
 
     /// Opens the store only where there is one: looking must not make it.
-    private func grants() -> Finding? {
+    private func grants(_ paths: HostPaths) -> Finding? {
         guard FileReader.exists("\(paths.state)/grants.db") else {
             return Finding(topic, "grants", .fine, "nothing was decided for good yet")
         }
@@ -92,14 +94,18 @@ extension Doctor {
         }
     }
 
-    private func policy(_ catalogue: PermissionCatalogue?) -> [Finding] {
+    private func policy(_ paths: HostPaths, _ host: Host?) -> [Finding] {
         do throws(HostError) {
             let policy = try Policy(configuration: paths.configuration)
             guard FileReader.exists(policy.path) else {
                 return [Finding(topic, "policy", .fine, "there is none; a person decides")]
             }
-            return [Finding(topic, "policy", .fine, "\(policy.path) decides for \(policy.projectCount) projects")]
-                + (catalogue.map { policy.warnings($0) } ?? []).map { Finding(topic, "policy", $0, .warning) }
+            return [
+                Finding(
+                    topic, "policy", .fine,
+                    "\(policy.path) decides for \(policy.projectCount) project\(policy.projectCount == 1 ? "" : "s")")
+            ]
+                + (host.map { policy.warnings($0) } ?? []).map { Finding(topic, "policy", $0, .warning) }
         } catch {
             return [Finding(topic, "policy", error)]
         }

@@ -17,18 +17,19 @@ public struct Doctor: Sendable {
     }
 
     let installation: Installation
-    let paths: HostPaths
+    let paths: HostPaths?
     private let tools: [Tool]
 
-    public init(installation: Installation, paths: HostPaths, tools: [Tool]) {
+    /// - Parameter paths: nil where there are none, which is a finding of its own.
+    public init(installation: Installation, paths: HostPaths?, tools: [Tool]) {
         (self.installation, self.paths, self.tools) = (installation, paths, tools)
     }
 
     /// Everything but the families.
     ///
-    /// - Parameter catalogue: the permissions that a policy may name; nil where the registry could not be read.
-    public func examine(_ catalogue: PermissionCatalogue?) -> [Finding] {
-        examineInstallation() + examineSandbox() + examinePermissions(catalogue) + tools.map(examine)
+    /// - Parameter host: whose permissions and families a policy may name; nil where the registry could not be read.
+    public func examine(_ host: Host?) -> [Finding] {
+        examineInstallation() + examineSandbox() + examinePermissions(host) + tools.map(examine)
             + EnvironmentTraps.findings(installation.environment)
     }
 

@@ -70,6 +70,10 @@ enum HostErrorTexts {
             "Correct the name; apsule docs --output DIR lists every permission."
         ),
         (
+            "policy.unknown_family", "policy.json holds settings of a family that does not exist.",
+            "Correct the name; apsule discover lists every family."
+        ),
+        (
             "policy.not_owner_only", "policy.json is ignored, because others may change it.",
             "chmod go-w policy.json, and let it belong to the user who runs apsule."
         ),
@@ -247,6 +251,10 @@ enum HostErrorTexts {
             "Give it to the user who runs apsule, mode 0700, or name another with --state DIR."
         ),
         ("host.file_exists", "A file that would be written is there already; it was left alone.", "Move it away."),
+        (
+            "output.failed", "What a command printed could not be written: the disk is full, say.",
+            "Make space, or send the output elsewhere."
+        ),
         ("host.file_error", "A file that the host needs cannot be read or written.", "The message names it and why."),
         (
             "host.installation_damaged", "A file of apsule itself is missing or broken.",

@@ -33,20 +33,33 @@ public struct Policy: Sendable {
         guard file >= 0 else { throw Self.error("policy.invalid", path, String(cString: strerror(-file))) }
         defer { close(file) }
         var info = stat()
-        guard fstat(file, &info) == 0, info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
+        guard fstat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
+            throw Self.error("policy.invalid", path, "is not a regular file")
+        }
+        guard info.st_uid == geteuid(), info.st_mode & 0o022 == 0 else {
             throw Self.error(
                 "policy.not_owner_only", path, "must belong to the user and be writable by nobody else",
                 fix: "Look at it, then chmod 600 \(path)")
         }
-        let bytes = try FileReader.read(file, path, limit: 1 << 20)
+        // Whoever may write the folder could take a "no" away.
+        guard stat(configuration, &info) == 0, info.st_mode & 0o002 == 0 else {
+            throw Self.error(
+                "policy.not_owner_only", configuration, "must not be writable by everybody",
+                fix: "Look at what lies there, then chmod 700 \(configuration)")
+        }
+        let bytes: [UInt8]
+        do throws(HostError) { bytes = try FileReader.read(file, path, limit: 1 << 20) } catch {
+            throw Self.error("policy.invalid", path, error.details["reason"]?.stringValue ?? error.message)
+        }
         let json: JSON
         do { json = try JSON(parsing: bytes) } catch {
             let place = error.position(in: bytes)
             throw Self.error("policy.invalid", "\(path):\(place.line):\(place.column)", error.message)
         }
-        guard json["apsule"]?.intValue == 1, let projects = json["projects"]?.members else {
-            throw Self.error("policy.invalid", path, "must have \"apsule\": 1 and \"projects\"")
+        guard json["apsule"]?.intValue == 1, let projects = (json["projects"] ?? .object([])).members else {
+            throw Self.error("policy.invalid", path, "must have \"apsule\": 1, and \"projects\" as an object")
         }
+        try checkKeys(json)
         for project in projects { self.projects[project.key] = try rules(project) }
         settings = try Self.settings(json["settings"], path, "settings")
     }
@@ -77,6 +90,16 @@ public struct Policy: Sendable {
         return rules
     }
 
+    /// What is not read could be a "no" that is not heard.
+    private func checkKeys(_ json: JSON) throws(HostError) {
+        let known = ["apsule", "projects", "settings"]
+        for key in (json.members ?? []).map(\.key)
+        where !known.contains(key) && !key.hasPrefix("x-") && key != "$schema" {
+            let nearest = Suggestion.nearest(to: key, among: known).map { ", did you mean \($0)?" } ?? ""
+            throw Self.error("policy.invalid", path, "there is no \(key) here\(nearest)")
+        }
+    }
+
     /// `{"bluetooth": {…}}`: an object a family.
     private static func settings(_ json: JSON?, _ path: String, _ place: String) throws(HostError) -> JSON {
         guard let json else { return .object([]) }
@@ -101,6 +124,23 @@ public struct Policy: Sendable {
     }
 
     var projectCount: Int { projects.count }
+
+    /// What it names and the host does not know.
+    func warnings(_ host: Host) -> [HostError] {
+        warnings(host.catalogue) + warnings(families: host.registry.snapshot.entries.map(\.family))
+    }
+
+    /// Settings of families that there are not: nobody would ever read them.
+    func warnings(families: [String]) -> [HostError] {
+        let layers =
+            [("settings", settings)] + projects.sorted { $0.key < $1.key }.map { ("\($0): settings", $1.settings) }
+        return layers.flatMap { place, settings in
+            (settings.members ?? []).map(\.key).filter { !families.contains($0) }.map { name in
+                let nearest = Suggestion.nearest(to: name, among: families).map { ", did you mean \($0)?" } ?? ""
+                return Self.error("policy.unknown_family", path, "\(place): there is no family \(name)\(nearest)")
+            }
+        }
+    }
 
     /// Permissions that there are not: a "no" with a slip of the pen would not be heard.
     func warnings(_ catalogue: PermissionCatalogue) -> [HostError] {

@@ -52,6 +52,10 @@ public struct Manifest: Sendable {
             throw reader.error(
                 "manifest.invalid", "id", "must be lower-case words with dots or hyphens, as com.example.app")
         }
+        // What a policy or a revocation says of the host's own must not reach a project.
+        guard !id.hasPrefix("apsule.") else {
+            throw reader.error("manifest.invalid", "id", "must not begin with apsule., as the host's own do")
+        }
         name = try reader.string("name")
         version = try reader.string("version")
         entry = json["entry"] == nil ? "main.js" : try reader.string("entry")
@@ -91,6 +95,20 @@ public struct Manifest: Sendable {
     }
 
     static func isProjectPath(_ path: String) -> Bool {
-        !path.isEmpty && !path.hasPrefix("/") && !path.utf8.contains(0) && !path.split(separator: "/").contains("..")
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return !path.hasPrefix("/") && !path.utf8.contains(0) && !parts.contains("..")
+            && !["", "."].contains(parts.last)
+    }
+}
+
+extension HostError {
+    /// A script that is not there, though the manifest names it.
+    public static func entryMissing(_ entry: String) -> HostError {
+        HostError(
+            "manifest.entry_missing", "The project has no \(entry).",
+            details: [
+                "path": .string(entry), "reason": "It is the project's entry, by app.json or by default.",
+                "fix": .string("Write \(entry), or name another script as entry in app.json."),
+            ])
     }
 }

@@ -53,6 +53,10 @@ struct ManifestReader {
         let members = (group.map { json[$0] ?? .null } ?? json).members ?? []
         return members.map(\.key).filter { !known.contains($0) && !$0.hasPrefix("x-") }.prefix(20).map { key in
             let path = group.map { "\($0).\(key)" } ?? key
+            if path == "settings" {
+                return
+                    "\(file):\(line(of: path)): settings is ignored: settings of families are the owner's, in policy.json"
+            }
             let nearest = Suggestion.nearest(to: key, among: known.sorted()).map { ", did you mean \($0)?" } ?? ""
             return "\(file):\(line(of: path)): unknown key \(SafeText.escape(path)) is ignored\(nearest)"
         }

@@ -14,7 +14,7 @@ public struct ProjectFolder: Sendable {
                 "manifest.not_found", "\(path): \(String(cString: strerror(errno)))", details: ["path": .string(path)])
         }
         defer { free(real) }
-        self.path = String(cString: real)
+        self.path = try HostPaths.text(real, "The project")
         let file = self.path + "/app.json"
         guard access(file, F_OK) == 0 else {
             throw HostError(

@@ -28,11 +28,12 @@ public struct ProjectIdentity: Sendable, Hashable {
         guard stat(real, &info) == 0, host_file_system(real, &fileSystem) == 0 else {
             throw HostError("manifest.not_found", "\(path): \(String(cString: strerror(errno)))")
         }
+        let place = try HostPaths.text(real, "The project")
         let kind = info.st_mode & S_IFMT == S_IFDIR ? "folder" : "file"
         self.id = id
         // A single script is replaced at each save by many editors: its inode would change with it.
         let inode = kind == "folder" ? String(info.st_ino) : "-"
-        origin = "\(kind):\(String(cString: real))#\(inode)@\(String(fileSystem, radix: 16))"
+        origin = "\(kind):\(place)#\(inode)@\(String(fileSystem, radix: 16))"
     }
 
     /// The origin as a person knows it: the path alone.

@@ -8,8 +8,13 @@ public struct NewProject: Sendable {
     public let name: String
 
     /// - Parameter folder: made where it is missing; its name becomes the project's name and id.
-    public init(folder: String, current: String = HostPaths.currentFolder) {
-        let path = folder.hasPrefix("/") ? folder : current + "/" + folder
+    /// - Throws: `host.file_error` where the current folder cannot be used.
+    public init(folder: String, current: String? = nil) throws(HostError) {
+        var path = folder
+        if !folder.hasPrefix("/") {
+            let base = if let current { current } else { try HostPaths.currentFolder() }
+            path = base + "/" + folder
+        }
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part != ".." { parts.append(part) } else { _ = parts.popLast() }

@@ -11,7 +11,7 @@ struct CallKey: Hashable, Sendable {
     /// - Parameter arguments: what the provider gets: defaults are in it.
     init(_ operation: OperationDescriptor, _ arguments: Payload) {
         let open = Redaction(operation).apply(arguments, at: "arguments") ?? .null
-        self.init(operation: operation.fullName, arguments: open.inlined())
+        self.init(operation: operation.fullName, arguments: open.inlined() ?? .null)
     }
 
     init(operation: String, arguments: JSON) {

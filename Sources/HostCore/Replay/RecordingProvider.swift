@@ -65,7 +65,7 @@ private final class RecordingSink: CallSink {
     }
 
     func fail(_ error: HostError) {
-        recorder.note(number, "fail", error.json)
+        recorder.note(number, "fail", redaction.apply(error))
         over()
         sink.fail(error)
     }

@@ -1,7 +1,7 @@
 internal import ApsuleKit
 
 /// Takes what a descriptor calls secret out of a payload: the operation's `redact`, paths under `arguments`, `result`
-/// and `events.<name>`.
+/// and `events.<name>`; and out of errors.
 ///
 /// A path leads through arrays to each of their elements. Names under `headers` are HTTP's: any case matches. User and
 /// password go out of every URL that is checked against a scope.
@@ -35,6 +35,29 @@ struct Redaction: Sendable {
         let used = Self.blobs(value)
         let blobs = payload.blobs.enumerated().map { used.contains($0) ? $1 : Blob([]) }
         return Payload(value, blobs: blobs)
+    }
+
+    /// What is left of an error: paths under `error` name parts of it, and what is secret in arguments, results or
+    /// events is so in the details too.
+    func apply(_ error: HostError) -> JSON {
+        var value = error.json
+        for path in paths {
+            switch path.first {
+            case "error":
+                value =
+                    path.count == 1 ? ["code": .string(error.code)] : Self.changed(path[1...], in: value) { _ in nil }
+            case "arguments", "result": value = Self.withoutDetail(path[1...], in: value)
+            case "events": value = Self.withoutDetail(path.dropFirst(2), in: value)
+            default: break
+            }
+        }
+        return value
+    }
+
+    /// Details may have what is named at any place of its path: whole, or only its end.
+    private static func withoutDetail(_ path: ArraySlice<String>, in error: JSON) -> JSON {
+        guard !path.isEmpty else { return changed(["details"], in: error) { _ in nil } }
+        return path.indices.reduce(error) { changed(["details"] + path[$1...], in: $0) { _ in nil } }
     }
 
     /// - Parameter change: what a value at the path becomes; nil removes it.

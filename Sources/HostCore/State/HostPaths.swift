@@ -20,7 +20,7 @@ public struct HostPaths: Sendable {
         }
         let configuration = folder("XDG_CONFIG_HOME", ".config")
         if let override {
-            let root = override.hasPrefix("/") ? override : Self.currentFolder + "/" + override
+            let root = override.hasPrefix("/") ? override : try Self.currentFolder() + "/" + override
             (state, data) = (root + "/state", root + "/data")
             self.configuration = root + "/config"
             return
@@ -30,14 +30,33 @@ public struct HostPaths: Sendable {
         else {
             throw HostError(
                 "host.state_unusable", "There is no home folder to keep state in.",
-                details: ["reason": "HOME is not set to an absolute path.", "fix": "Set HOME, or use --state DIR."])
+                details: [
+                    "reason": "HOME is not set to an absolute path in UTF-8.", "fix": "Set HOME, or use --state DIR.",
+                ])
         }
         (self.state, self.data, self.configuration) = (state, data, configuration)
     }
 
-    public static var currentFolder: String {
-        guard let path = getcwd(nil, 0) else { return "/" }
+    /// - Throws: `host.file_error` where it was removed, or where its name is no text.
+    public static func currentFolder() throws(HostError) -> String {
+        guard let path = getcwd(nil, 0) else {
+            let reason = String(cString: strerror(errno))
+            throw HostError(
+                "host.file_error", "The current folder cannot be used: \(reason).",
+                details: ["reason": .string(reason), "fix": "Go to another folder."])
+        }
         defer { free(path) }
-        return String(cString: path)
+        return try text(path, "The current folder")
+    }
+
+    /// A path of the system as text.
+    ///
+    /// - Throws: `host.file_error`: bytes that are no UTF-8 would become another path.
+    static func text(_ path: UnsafePointer<CChar>, _ what: String) throws(HostError) -> String {
+        if let text = String(validatingCString: path) { return text }
+        let shown = SafeText.escape(String(cString: path), limit: 1_000)
+        throw HostError(
+            "host.file_error", "\(what) has a name that is not UTF-8: \(shown).",
+            details: ["path": .string(shown), "reason": "Paths are text.", "fix": "Rename it."])
     }
 }

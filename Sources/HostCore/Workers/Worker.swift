@@ -16,13 +16,13 @@ public final class Worker: Sendable {
 
     public struct Hooks: Sendable {
         public var console: @Sendable (LogLevel, _ source: String, String) -> Void
-        /// The script has finished and nothing is alive.
-        public var settled: @Sendable () -> Void
+        /// The script has finished and nothing is alive; this may be said before the worker's `init` has returned.
+        public var settled: @Sendable (Worker) -> Void
         public var ended: @Sendable (End) -> Void
 
         public init(
             console: @escaping @Sendable (LogLevel, _ source: String, String) -> Void,
-            settled: @escaping @Sendable () -> Void, ended: @escaping @Sendable (End) -> Void
+            settled: @escaping @Sendable (Worker) -> Void, ended: @escaping @Sendable (End) -> Void
         ) {
             (self.console, self.settled, self.ended) = (console, settled, ended)
         }
@@ -41,6 +41,8 @@ public final class Worker: Sendable {
         var failure: JSON?
         var lost: HostError?
         var lastBeat = Clock.now
+        /// A message is being read or handled, which may wait for who reads what the project prints: the silence is ours.
+        var isBusy = false
         var isStarted = false
         var isStopping = false
     }
@@ -109,9 +111,10 @@ public final class Worker: Sendable {
     public func announce(_ families: JSON) { channel.send(.families, ["families": families]) }
 
     private func serve() {
-        while let message = channel.receive() {
-            state.withLock { $0.lastBeat = Clock.now }
+        let working = { [self] isBusy in state.withLock { ($0.isBusy, $0.lastBeat) = (isBusy, Clock.now) } }
+        while let message = channel.receive(working: working) {
             handle(message.kind, message.body)
+            working(false)
         }
         // A worker that broke the protocol or closed its socket is of no use any more.
         if child.wait(milliseconds: 2_000) == nil { child.kill() }
@@ -135,12 +138,12 @@ public final class Worker: Sendable {
             hooks.console(level, body["source"]?.stringValue ?? "", body["text"]?.stringValue ?? "")
         case .desk: desk(id, body)
         case .pluginHost: pluginHost(id, body)
-        case .settled: hooks.settled()
+        case .settled: hooks.settled(self)
         case .failed:
             state.withLock { if $0.failure == nil { $0.failure = body } }
             stop()
         case .heartbeat: state.withLock { $0.isStarted = true }
-        case .ready, .start, .answer, .revoked, .stop, .families: break
+        case .ready, .start, .answer, .revoked, .stop, .families, .part: break
         }
     }
 
@@ -179,8 +182,8 @@ public final class Worker: Sendable {
         let silence = max(1_500, Int64(limits.turnMs) * 3 / 10)
         let memory = limits.memoryMB + 256
         while child.wait(milliseconds: 100) == nil {
-            let (last, isStarted) = state.withLock { ($0.lastBeat, $0.isStarted) }
-            if Clock.now - last > (isStarted ? silence : 60_000) {
+            let (last, isStarted, isBusy) = state.withLock { ($0.lastBeat, $0.isStarted, $0.isBusy) }
+            if !isBusy, Clock.now - last > (isStarted ? silence : 60_000) {
                 return end(
                     "script.unresponsive", "The script did not give its turn back and was ended.",
                     limit: "turnMs", limits.turnMs, fix: "Await in long loops, or raise limits.turnMs in app.json.")
@@ -206,11 +209,12 @@ public final class Worker: Sendable {
         channel.close()
         pluginHosts.killAll()
         output.wait(milliseconds: 500)
-        let (failure, lost) = state.withLock { ($0.failure, $0.lost) }
+        let (failure, lost, isStopping) = state.withLock { ($0.failure, $0.lost, $0.isStopping) }
         if let lost { return hooks.ended(.lost(lost)) }
         if let failure { return hooks.ended(.failed(failure)) }
         switch status {
-        case .exited(0): hooks.ended(.finished)
+        // Only what was asked to end has finished.
+        case .exited(0) where isStopping: hooks.ended(.finished)
         default:
             let error = HostError(
                 "script.crashed", "The worker process ended: \(status).",

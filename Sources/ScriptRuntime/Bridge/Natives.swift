@@ -59,7 +59,9 @@ enum Natives {
         }
         prelude.addNative("log") { context, _, _, _, values, _ in
             let level = LogLevel(rawValue: JSValueToInt32(context, values?[0], nil)) ?? .info
-            Natives.engine.hooks.console(level, Natives.string(context, values?[1]))
+            let (engine, line) = (Natives.engine, Natives.string(context, values?[1]))
+            // Whoever reads the lines may be slower than the script.
+            engine.pulse.pausing { engine.hooks.console(level, line) }
             return nil
         }
         prelude.addNative("part") { _, _, _, _, _, _ in

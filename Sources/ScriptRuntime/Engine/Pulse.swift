@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostCore
 internal import ScriptText
 internal import Synchronization
 
@@ -11,6 +12,14 @@ final class Pulse: Sendable {
 
     func begin(at time: Int64) { turnStart.store(time, ordering: .relaxed) }
     func end() { turnStart.store(0, ordering: .relaxed) }
+    /// Runs what is no work of the script's: its time does not count.
+    func pausing(_ body: () -> Void) {
+        let start = turnStart.exchange(0, ordering: .relaxed)
+        let pause = Clock.nanoseconds
+        body()
+        if start != 0 { begin(at: start + Clock.nanoseconds - pause) }
+    }
+
     func requestStop() { mustStop.store(true, ordering: .relaxed) }
     func finish() { isOver.store(true, ordering: .relaxed) }
 

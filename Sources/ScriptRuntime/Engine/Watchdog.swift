@@ -48,13 +48,17 @@ final class Watchdog {
         JSContextGroupSetExecutionTimeLimit(group, Self.tick, watchdogTick, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// No limit, but still our callback: a tick that is under way already would end the script if there were none to ask.
     private func disarm() {
+        isArmed = false
+        JSContextGroupSetExecutionTimeLimit(group, .infinity, watchdogTick, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// To be called when nothing of the engine may call back any more, between turns.
+    func close() {
         isArmed = false
         JSContextGroupClearExecutionTimeLimit(group)
     }
-
-    /// To be called when nothing of the engine may call back any more.
-    func close() { disarm() }
 
     fileprivate func ticked(_ context: JSContextRef?) -> Bool {
         guard reason == nil else { return true }

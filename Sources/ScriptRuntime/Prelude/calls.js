@@ -78,7 +78,7 @@ function decodeInline([text, blobs]) {
     return Promise.resolve(value);
 }
 
-const invalidAnswer = { code: "plugin.invalid_answer", message: "The plugin answered with something that is not JSON." };
+const invalidAnswer = { code: "plugin.invalid_answer", message: "The plugin answered with something that is no JSON." };
 
 // What a delivered item is. Codes from `firstEvent` on are events, numbered as the descriptor lists them and then as
 // `reservedEvents` does.

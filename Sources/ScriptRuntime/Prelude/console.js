@@ -3,9 +3,11 @@
 const debugLevel = 0, infoLevel = 1, warningLevel = 2, errorLevel = 3;
 const counts = new Map(), stopwatches = new Map();
 let groupIndent = "";
+// The worker cuts lines that are too long, and says how much is missing; this only bounds what crosses to it.
+const longestLine = 32 * 1024 * 1024;
 
 function write(level, text) {
-    const cut = text.length > 1_048_576 ? `${text.slice(0, 1_048_576)}…` : text;
+    const cut = text.length > longestLine ? text.slice(0, longestLine) : text;
     native.log(level, groupIndent === "" ? cut : cut.replace(/^/gm, groupIndent));
 }
 

@@ -128,28 +128,46 @@ async function answer(id, work) {
 // MARK: Errors for the host
 
 function described(error) {
-    if (!(error instanceof Error)) return { name: "", message: `${inspect(error, { depth: 1 })} was thrown, which is no Error` };
-    const result = { name: String(error.name), message: String(error.message), stack: String(error.stack ?? "") };
-    if (typeof error.code === "string") result.code = error.code;
-    if (error instanceof HostError) result.details = error.details;
-    if (typeof error.line === "number") result.line = error.line;
-    if (typeof error.column === "number") result.column = error.column;
-    if (typeof error.sourceURL === "string") result.file = error.sourceURL;
+    // Without a prototype: what the script adds to Object.prototype, toJSON for one, is not asked.
+    const result = Object.create(null);
+    if (!(error instanceof Error)) {
+        result.name = "";
+        result.message = `${inspect(error, { depth: 1 })} was thrown, which is no Error`;
+        return result;
+    }
+    const text = (key) => part(error, key, (value) => String(value ?? ""));
+    [result.name, result.message, result.stack] = [text("name"), text("message") ?? "An error without a message", text("stack")];
+    for (const [key, type, name] of [["code", "string"], ["line", "number"], ["column", "number"], ["sourceURL", "string", "file"]]) {
+        const value = part(error, key);
+        if (typeof value === type) result[name ?? key] = value;
+    }
+    if (error instanceof HostError) result.details = part(error, "details");
     return result;
+}
+
+/** A property of an error, or nothing where it cannot be had. */
+function part(error, key, as = (value) => value) {
+    try {
+        return as(error[key]);
+    } catch {
+        return undefined;
+    }
 }
 
 /** The same as text; nothing of the error can make it fail. */
 function describe(error) {
+    // A lone surrogate is written as an escape, which well-formed text never is.
+    const wellFormed = (json) => json.replace(/\\ud[89a-f][0-9a-f]{2}/g, "\\ufffd");
     try {
         const result = described(error);
         try {
-            return JSON.stringify(result, (_, value) => (typeof value === "bigint" ? String(value) : value));
+            return wellFormed(JSON.stringify(result, (_, value) => (typeof value === "bigint" ? String(value) : value)));
         } catch {
             delete result.details;
-            return JSON.stringify(result);
+            return wellFormed(JSON.stringify(result));
         }
     } catch {
-        return JSON.stringify({ name: "", message: "The script threw something that cannot be shown." });
+        return '{"name":"","message":"The script threw something that cannot be shown."}';
     }
 }
 

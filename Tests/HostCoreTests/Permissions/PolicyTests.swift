@@ -40,7 +40,8 @@ import Testing
 
     @Test(arguments: [
         ("{\"apsule\": 1,\n \"projects\": {\"*\": {\"deny\": [\"network\"],}}}", "policy.json:2:"),
-        ("{\"apsule\": 2, \"projects\": {}}", "\"apsule\": 1"), ("{\"apsule\": 1}", "projects"), ("[]", "projects"),
+        ("{\"apsule\": 2, \"projects\": {}}", "\"apsule\": 1"), ("{\"apsule\": 1, \"projects\": 1}", "projects"),
+        ("{\"apsule\": 1, \"project\": {}}", "did you mean projects?"), ("[]", "projects"),
         ("", "policy.json:1:1"), ("{\"apsule\": 1, \"projects\": {\"*\": {\"deny\": \"network\"}}}", "list"),
         ("{\"apsule\": 1, \"projects\": {\"*\": {\"deny\": [1]}}}", "list"),
         ("{\"apsule\": 1, \"projects\": {\"*\": {\"forbid\": []}}}", "neither allow nor deny"),

@@ -62,7 +62,7 @@ import Testing
         let all = ["XDG_STATE_HOME": "/s", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/c"]
         #expect(try HostPaths(environment: all).configuration == "/c/apsule")
         #expect(try HostPaths(override: "/x", environment: [:]).state == "/x/state")
-        #expect(try HostPaths(override: "x", environment: [:]).state == HostPaths.currentFolder + "/x/state")
+        #expect(try HostPaths(override: "x", environment: [:]).state == HostPaths.currentFolder() + "/x/state")
     }
 
     @Test func projectsOfOneIdHaveTheirOwnData() throws {

@@ -9,7 +9,7 @@
 
 APSULE_DESCRIPTOR("gallery.json");
 
-static const char *const names[] = {"list", "slow"};
+static const char *const names[] = {"list", "slow", "nonsense", "nonsenses"};
 static const apsule_host *host;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
@@ -73,6 +73,14 @@ static void *run(void *pointer) {
     struct call *call = pointer;
     if (call->operation == 0) {
         list(call);
+    } else if (call->operation == 2) {
+        apsule_message answer = message("{\"an answer\": that is no JSON}");
+        host->reply(host->context, call->id, &answer);
+    } else if (call->operation == 3) {
+        apsule_message empty = message("{}"), event = message("{\"half\":");
+        host->reply(host->context, call->id, &empty);
+        host->event(host->context, call->id, slice("thing"), &event);
+        host->end(host->context, call->id, &empty);
     } else {
         pause_for(call, call->ms);
         apsule_message answer = message("{\"slept\": true}");
@@ -136,7 +144,7 @@ static void close_instance(void *instance) {
 
 APSULE_ENTRY(gallery) {
     static const apsule_plugin table = {
-        .size = sizeof table, .abi = APSULE_ABI, .operations = names, .operation_count = 2, .probe = probe,
+        .size = sizeof table, .abi = APSULE_ABI, .operations = names, .operation_count = sizeof names / sizeof *names, .probe = probe,
         .open = open_instance, .invoke = invoke, .cancel = cancel, .resume = resume, .close = close_instance,
     };
     return &table;
