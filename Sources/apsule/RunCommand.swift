@@ -33,8 +33,12 @@ enum RunCommand {
     }
 
     private static func confinement(_ target: RunTarget, _ host: Host, _ files: ProjectFiles) -> WorkerConfinement {
-        let declared = host.registry.snapshot.entries.compactMap(\.descriptor)
-            .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
+        // Not asked for nothing: then the registry is read while the worker starts.
+        let declared =
+            target.permissions.isEmpty
+            ? []
+            : host.registry.snapshot.entries.compactMap(\.descriptor)
+                .filter { descriptor in descriptor.permission.map { target.permissions[$0] != nil } ?? false }
         return WorkerConfinement(
             installation: host.installation, project: target.folder, sandbox: files.path, families: declared)
     }

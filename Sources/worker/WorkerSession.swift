@@ -42,7 +42,7 @@ final class WorkerSession: Sendable {
             heartbeat: { channel.offer(.heartbeat, .object([])) },
             stopped: { [stopped] in stopped.give(()) })
         // The engine gets ready on its thread while this one reads the registry.
-        runtime = ScriptRuntime(limits: limits, hooks: hooks) { [port] in port.wait() }
+        runtime = ScriptRuntime(limits: limits, hooks: hooks, isLast: true) { [port] in port.wait() }
     }
 
     /// Runs the script until the parent says stop, then ends the calls and plugins.

@@ -1,11 +1,12 @@
 public import ApsuleKit
+internal import Synchronization
 
 /// One host: its registry, permissions and state, from which projects are opened.
 public final class Host: Sendable {
     public let installation: Installation
     private let place: Result<HostPaths, HostError>
     public let registry: Registry
-    public let catalogue: PermissionCatalogue
+    private let permissions = Mutex<PermissionCatalogue?>(nil)
 
     /// - Parameters:
     ///   - stateOverride: `--state DIR`.
@@ -21,7 +22,16 @@ public final class Host: Sendable {
             bundled.map { PluginFolder(path: $0, isBundled: true) }
             + (try installation.pluginFolders(data: try? place.get().data, extra: plugins))
         registry = Registry(folders: folders, hostFamilies: try installation.hostFamilies())
-        catalogue = PermissionCatalogue(descriptors: registry.snapshot.entries.compactMap(\.descriptor))
+    }
+
+    /// Every permission there is; the first to ask has the registry read.
+    public var catalogue: PermissionCatalogue {
+        permissions.withLock { permissions in
+            if let permissions { return permissions }
+            let all = PermissionCatalogue(descriptors: registry.snapshot.entries.compactMap(\.descriptor))
+            permissions = all
+            return all
+        }
     }
 
     /// Where state, data and settings lie; only what needs them fails where there is no home.

@@ -33,7 +33,9 @@ public struct Manifest: Sendable {
     /// Reads `app.json`.
     ///
     /// - Throws: `manifest.<reason>` with `file`, `line`, `key`, `value` and `rule`.
-    public init(parsing bytes: [UInt8], file: String, catalogue: PermissionCatalogue) throws(HostError) {
+    public init(
+        parsing bytes: [UInt8], file: String, catalogue: @autoclosure () -> PermissionCatalogue
+    ) throws(HostError) {
         let json: JSON
         do { json = try JSON(parsing: bytes) } catch {
             let place = error.position(in: bytes)
@@ -64,7 +66,7 @@ public struct Manifest: Sendable {
         }
         var permissions: [String: Declaration] = [:]
         for member in try reader.members("permissions") {
-            permissions[member.key] = try Declaration(member, reader: reader, catalogue: catalogue)
+            permissions[member.key] = try Declaration(member, reader: reader, catalogue: catalogue())
         }
         self.permissions = permissions
         var requires = Requirements()

@@ -8,7 +8,7 @@ public struct ProjectFolder: Sendable {
     public let identity: ProjectIdentity
 
     /// - Throws: `manifest.not_found`, `manifest.syntax`, `manifest.invalid`, `manifest.unknown_permission`.
-    public init(_ path: String, catalogue: PermissionCatalogue) throws(HostError) {
+    public init(_ path: String, catalogue: @autoclosure () -> PermissionCatalogue) throws(HostError) {
         guard let real = realpath(path, nil) else {
             throw HostError(
                 "manifest.not_found", "\(path): \(String(cString: strerror(errno)))", details: ["path": .string(path)])
@@ -22,7 +22,7 @@ public struct ProjectFolder: Sendable {
                 details: ["path": .string(file), "reason": "A project has an app.json.", "fix": "apsule init \(path)"])
         }
         let bytes = try FileReader.read(file, limit: Manifest.maximumSize)
-        manifest = try Manifest(parsing: bytes, file: file, catalogue: catalogue)
+        manifest = try Manifest(parsing: bytes, file: file, catalogue: catalogue())
         identity = try ProjectIdentity(id: manifest.id, path: self.path)
     }
 }

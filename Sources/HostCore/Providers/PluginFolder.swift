@@ -20,7 +20,7 @@ public struct PluginFolder: Sendable, Hashable {
             entry.stamp = stamp
             entries.append(entry)
         }
-        if isBundled { entries += missing(beside: entries) }
+        if isBundled { entries += missing(known: taken.union(entries.map(\.family))) }
         return entries
     }
 
@@ -58,11 +58,10 @@ public struct PluginFolder: Sendable, Hashable {
     }
 
     /// Families whose manifest is here but whose plugin is not: left out of the build for want of a library.
-    private func missing(beside entries: [Registry.Entry]) -> [Registry.Entry] {
+    private func missing(known: Set<String>) -> [Registry.Entry] {
         let folder = path + "/Manifests"
-        let built = Set(entries.map(\.family))
         var missing: [Registry.Entry] = []
-        for name in Self.names(in: folder) where name.hasSuffix(".json") && !built.contains(String(name.dropLast(5))) {
+        for name in Self.names(in: folder) where name.hasSuffix(".json") && !known.contains(String(name.dropLast(5))) {
             let family = String(name.dropLast(5))
             let file = folder + "/" + name
             guard let bytes = try? FileReader.read(file, limit: PluginInspection.maximumDescriptor),

@@ -2,7 +2,7 @@ public import ApsuleKit
 internal import Glibc
 internal import Synchronization
 
-/// Every family this host knows of, read from descriptors without running any plugin code.
+/// Every family this host knows of, read from descriptors without running any plugin code when somebody first asks.
 public final class Registry: Sendable {
     public struct Entry: Sendable {
         public enum Status: String, Sendable { case unprobed, ready, unavailable, quarantined, invalid, crashed }
@@ -52,7 +52,8 @@ public final class Registry: Sendable {
         }
     }
 
-    private let state: Mutex<Snapshot>
+    /// nil until somebody asks.
+    private let state = Mutex<Snapshot?>(nil)
     private let folders: [PluginFolder]
     private let hostFamilies: [Descriptor]
     private let watchers = Mutex<[@Sendable (Snapshot) -> Void]>([])
@@ -68,10 +69,20 @@ public final class Registry: Sendable {
     ///   - hostFamilies: the descriptors of families that the host serves itself.
     public init(folders: [PluginFolder], hostFamilies: [Descriptor]) {
         (self.folders, self.hostFamilies) = (folders, hostFamilies)
-        state = Mutex(Snapshot(Self.read(folders, hostFamilies)))
     }
 
-    public var snapshot: Snapshot { state.withLock { $0 } }
+    public var snapshot: Snapshot { withState { $0 } }
+
+    /// The state, read now where it was not before.
+    private func withState<R>(_ body: (inout Snapshot) -> R) -> R {
+        state.withLock { state in
+            var snapshot = state ?? Snapshot(Self.read(folders, hostFamilies))
+            // Only one owner while it is changed.
+            state = nil
+            defer { state = snapshot }
+            return body(&snapshot)
+        }
+    }
 
     /// Reads the folders again and tells who watches, where something has changed.
     ///
@@ -85,9 +96,9 @@ public final class Registry: Sendable {
             let own = given == nil ? folders : folders.filter(\.isBundled)
             let read = Self.read(own, hostFamilies) + (given ?? [])
             return state.withLock { state in
-                let fresh = state.carried(into: read, except: skipped)
+                let fresh = state?.carried(into: read, except: skipped) ?? Snapshot(read)
                 defer { state = fresh }
-                return !fresh.isSame(as: state)
+                return state.map { !fresh.isSame(as: $0) } ?? false
             }
         }
         if isChanged { tell() }
@@ -120,7 +131,7 @@ public final class Registry: Sendable {
         let entries = (families?.arrayValue ?? []).compactMap(Entry.init(json:))
         given.withLock { $0 = entries }
         guard isFirst else { return refresh() }
-        state.withLock { state in
+        withState { state in
             guard !entries.isEmpty else { return }
             state = Snapshot(state.entries.filter { $0.provider != "third-party" } + entries)
         }
@@ -137,7 +148,7 @@ public final class Registry: Sendable {
 
     /// Notes what a probe or a crash said of a family.
     public func mark(_ family: String, _ status: Entry.Status, _ error: HostError?) {
-        state.withLock { state in
+        withState { state in
             var entries = state.entries
             for index in entries.indices where entries[index].family == family && entries[index].isCallable {
                 entries[index].status = status

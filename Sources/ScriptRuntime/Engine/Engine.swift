@@ -63,9 +63,9 @@ final class Engine {
         }
     }
 
-    /// Ends every call and gives the machine back.
+    /// Ends every call and lets go of the machine.
     ///
-    /// Nothing may be used afterwards.
+    /// Nothing but the machine may be used afterwards.
     func close() {
         for case let slot? in slots {
             slot.stream.isOver = true
@@ -79,7 +79,6 @@ final class Engine {
         watchdog.close()
         prelude.close(context)
         shared.close(context)
-        machine.close()
         Natives.unbind()
     }
 
