@@ -15,6 +15,7 @@ let families: [Family] = [
     Family("Cookies", kit: transport),
     Family("Crypto", needs: .openssl),
     Family("Device"),
+    Family("Files"),
     Family("Http", kit: transport),
     Family("Sse", kit: transport),
     Family("Storage", kit: sqlite),

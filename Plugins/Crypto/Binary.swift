@@ -46,35 +46,10 @@ enum Input {
     private static let piece = 128 * 1024
 
     init(_ call: Call) throws(HostError) {
-        switch try Self.only(call, ["text", "base64", "path"]) {
+        switch try call.arguments.only("text", "base64", "path") {
         case "path": self = .file(try call["path"])
-        default: self = .bytes(try Self.bytes(call))
+        default: self = .bytes(try Content(call.arguments).bytes)
         }
-    }
-
-    /// The bytes of the one argument that is given.
-    ///
-    /// - Parameters:
-    ///   - text: names the argument that is text, taken as UTF-8.
-    ///   - base64: names the argument that is Base64 or a `Uint8Array`.
-    static func bytes(_ call: Call, text: String = "text", base64: String = "base64") throws(HostError) -> [UInt8] {
-        if try only(call, [text, base64]) == text {
-            let value: String = try call[text]
-            return Array(value.utf8)
-        }
-        let value: Bytes = try call[base64]
-        return value.bytes
-    }
-
-    /// Which of the arguments is given.
-    private static func only(_ call: Call, _ names: [String]) throws(HostError) -> String {
-        let given = names.filter(call.arguments.has)
-        guard given.count == 1 else {
-            throw .invalidArgument(
-                "", expected: "exactly one of " + names.joined(separator: ", "),
-                got: given.isEmpty ? "none" : given.joined(separator: " and "))
-        }
-        return given[0]
     }
 
     /// Hands the input to `hasher`, a file piece by piece.

@@ -11,7 +11,7 @@ extension CryptoFamily {
     /// - Throws: `host.invalid_argument`, `crypto.too_large`.
     /// - Source: RFC 4648 <https://www.rfc-editor.org/rfc/rfc4648>
     func base64Encode(_ call: Call) throws -> JSON {
-        let bytes = try Input.bytes(call)
+        let bytes = try Content(call.arguments).bytes
         guard bytes.count <= Self.greatestInput else {
             throw HostError(
                 "crypto.too_large", "\(bytes.count) bytes do not fit as Base64 in one answer; encode them in parts.",

@@ -55,7 +55,7 @@ extension CryptoFamily {
     /// - Source: RFC 2104 <https://www.rfc-editor.org/rfc/rfc2104>
     func hmac(_ call: Call) throws -> Message {
         let encoding: Encoding = try call["encoding"] ?? .hex
-        let key = try Input.bytes(call, text: "key", base64: "keyBase64")
+        let key = try Content(call.arguments, text: "key", base64: "keyBase64").bytes
         var digest = try KeyedDigest(try call["algorithm"] ?? .sha256, key: key)
         try Input(call).feed(&digest, call)
         return try encoding.message(try digest.finish())

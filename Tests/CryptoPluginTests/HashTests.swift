@@ -83,23 +83,17 @@ import Testing
         try file.truncate(atOffset: size)
     }
 
-    private func peakMemory(of process: Int32) throws -> Int {
-        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-        return try #require(line?.split(separator: " ").compactMap { Int($0) }.first)
-    }
-
     /// In a process of its own: other tests would raise the peak of this one.
     @Test func aLargeFileIsNeverInMemory() async throws {
         try makeSparse("small", 1 << 20)
         try makeSparse("large", 256 << 20)
         let process = try PluginProcess("crypto", host.project)
         try await process.call("sha256", ["path": "small"])
-        let before = try peakMemory(of: process.id)
+        let before = try process.peakMemory
         #expect(
             try await process.call("sha256", ["path": "large"])
                 == "a6d72ac7690f53be6ae46ba88506bd97302a093f7108472bd9efc3cefda06484")
-        #expect(try peakMemory(of: process.id) - before < 4 << 10)
+        #expect(try process.peakMemory - before < 4 << 10)
     }
 
     @Test func aFileThatTakesLongIsLetGo() async throws {

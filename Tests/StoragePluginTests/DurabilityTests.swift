@@ -91,36 +91,9 @@ import Testing
         try await host.call("set", ["key": "0", "value": block])
     }
 
-    /// A file system of the test's own, in a mount namespace.
-    static let smallDisk = [
-        "unshare", geteuid() == 0 ? "-m" : "-rm", "sh", "-c", "mount -t tmpfs -o size=400k tmpfs \"$0\" && exec \"$@\"",
-    ]
-
-    static let canMount: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        probe.arguments = smallDisk + ["/mnt", "true"]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }()
-
-    /// Gives the process's small disk more space.
-    private func grow(_ process: PluginProcess) throws {
-        let spaces = geteuid() == 0 ? ["-m"] : ["-U", "-m", "--preserve-credentials"]
-        let mount = Process()
-        mount.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        mount.arguments =
-            ["nsenter", "-t", "\(process.id)"] + spaces + ["mount", "-o", "remount,size=2m", project.data]
-        try mount.run()
-        mount.waitUntilExit()
-        try #require(mount.terminationStatus == 0)
-    }
-
-    @Test(.enabled(if: canMount, "needs a mount namespace"))
+    @Test(.enabled(if: SmallDisk.isPossible, "needs a mount namespace"))
     func aFullDiskLosesNothing() async throws {
-        let process = try PluginProcess("storage", project, wrapper: Self.smallDisk + [project.data])
+        let process = try PluginProcess("storage", project, wrapper: SmallDisk.command(over: project.data))
         let block = JSON.string(String(repeating: "x", count: 10_000))
         var kept = 0
         let error = await failure {
@@ -136,7 +109,7 @@ import Testing
                 try await process.call("set", ["key": "0", "value": .string(String(repeating: "y", count: 90_000))])
             }?.code == "storage.full")
         for index in 0..<kept { #expect(try await process.call("get", ["key": .string("\(index)")]) == block) }
-        try grow(process)
+        try SmallDisk.resize(process, project.data, to: "2m")
         try await process.call("set", ["key": "0", "value": block])
         #expect(try await process.call("get", ["key": "0"]) == block)
     }

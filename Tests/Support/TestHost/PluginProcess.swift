@@ -32,6 +32,18 @@ public final class PluginProcess: Sendable {
 
     public var id: Int32 { process.processIdentifier }
 
+    /// The most memory that it has had so far, in KiB.
+    public var peakMemory: Int {
+        get throws {
+            let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+            guard let peak = line?.split(separator: " ").compactMap({ Int($0) }).first else {
+                throw CocoaError(.fileReadUnknown)
+            }
+            return peak
+        }
+    }
+
     /// Sends a call and does not wait for its answer.
     public func send(_ operation: String, _ arguments: JSON = .object([])) throws {
         let line = (["operation": .string(operation), "arguments": arguments] as JSON).text + "\n"

@@ -8,6 +8,8 @@ enum FileErrors {
             case EXDEV, ELOOP: ("outside_sandbox", "leads out of the project's files")
             case ENOENT, ENOTDIR: ("not_found", "does not exist")
             case EACCES, EPERM, EROFS: ("not_permitted", "may not be opened by this call")
+            // A FIFO without a reader, a socket, a device without a driver.
+            case ENXIO, ENODEV: ("not_a_file", "is not a file")
             case EISDIR: ("is_a_directory", "is a directory")
             case EEXIST: ("already_exists", "is there already")
             case ENAMETOOLONG: ("name_too_long", "a name has more than 255 bytes, or the path more than 4095")
@@ -21,7 +23,7 @@ enum FileErrors {
 extension Call {
     /// What the system's refusal to do something with a path of the project's files means.
     ///
-    /// - Returns: `<family>.<reason>`: `outside_sandbox`, `not_found`, `not_permitted`, `is_a_directory`, `already_exists`,
+    /// - Returns: `<family>.<reason>`: `outside_sandbox`, `not_found`, `not_permitted`, `not_a_file`, `is_a_directory`, `already_exists`,
     ///   `name_too_long`, `full`, `file_error`; `details.path`.
     public func fileError(_ path: String, errno code: Int32) -> HostError {
         FileErrors.error(family: link.family, path: path, errno: code)

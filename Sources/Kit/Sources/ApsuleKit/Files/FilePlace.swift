@@ -37,6 +37,13 @@ public struct FilePlace: ~Copyable, Sendable {
 
     deinit { close(folder) }
 
+    /// Another name in the same folder; messages speak of this one.
+    public func sibling(_ name: String) throws(HostError) -> FilePlace {
+        let folder = fcntl(self.folder, F_DUPFD_CLOEXEC, 3)
+        guard folder >= 0 else { throw error(errno: errno) }
+        return FilePlace(adopting: folder, name: name, path: path, family: family)
+    }
+
     /// What the system's refusal to do something here means.
     public func error(errno code: Int32) -> HostError { FileErrors.error(family: family, path: path, errno: code) }
 
