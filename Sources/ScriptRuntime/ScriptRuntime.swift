@@ -32,12 +32,10 @@ public final class ScriptRuntime: Sendable {
         // JavaScriptCore takes up to 5 MiB of stack for scripts that recurse.
         Thread.start(name: "javascript", stackSize: 8 << 20) {
             let machine = Machine()
-            if let port = port() {
-                let engine = Engine(
-                    machine, port: port, limits: limits, hooks: hooks, inbox: inbox, pulse: pulse, verdict: verdict)
-                engine.run()
-                engine.close()
-            }
+            let engine = Engine(
+                machine, limits: limits, hooks: hooks, inbox: inbox, pulse: pulse, verdict: verdict)
+            if let port = port() { engine.run(port) }
+            engine.close()
             if !isLast { machine.close() }
             pulse.finish()
             hooks.stopped()

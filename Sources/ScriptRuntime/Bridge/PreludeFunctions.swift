@@ -6,6 +6,7 @@ enum Prelude {}
 
 /// The prelude's own functions, as the engine calls them.
 final class PreludeFunctions {
+    private(set) var nameFamilies: JSObjectRef?
     private(set) var deliver: JSObjectRef?
     private(set) var deliverOne: JSObjectRef?
     private(set) var fireTimer: JSObjectRef?
@@ -50,6 +51,7 @@ final class PreludeFunctions {
                     return function
                 }
             }
+            nameFamilies = find("nameFamilies")
             (deliver, deliverOne, fireTimer) = (find("deliver"), find("deliverOne"), find("fireTimer"))
             (runMain, describe, unhandled) = (find("runMain"), find("describe"), find("unhandled"))
             (invokeAction, readState, makeError) = (find("invokeAction"), find("readState"), find("makeError"))

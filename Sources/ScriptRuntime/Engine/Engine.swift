@@ -10,7 +10,6 @@ internal import ScriptText
 ///
 /// Source: <https://developer.apple.com/documentation/javascriptcore/javascriptcore-c-api>
 final class Engine {
-    let port: any CallPort
     let limits: ScriptLimits
     let hooks: ScriptHooks
     let inbox: Inbox
@@ -39,14 +38,14 @@ final class Engine {
     private var isRunning = false
     private var isSettled = true
     private var items: [Inbox.Item] = []
+    private var givenPort: (any CallPort)?
     private var idle: IdleWork
     private var spinning = Spinning()
 
     init(
-        _ machine: Machine, port: any CallPort, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse,
-        verdict: Verdict
+        _ machine: Machine, limits: ScriptLimits, hooks: ScriptHooks, inbox: Inbox, pulse: Pulse, verdict: Verdict
     ) {
-        (self.port, self.limits, self.hooks) = (port, limits, hooks)
+        (self.limits, self.hooks) = (limits, hooks)
         (self.inbox, self.pulse, self.verdict) = (inbox, pulse, verdict)
         self.machine = machine
         let context = machine.context
@@ -82,9 +81,17 @@ final class Engine {
         Natives.unbind()
     }
 
+    /// What the script calls.
+    var port: any CallPort {
+        guard let givenPort else { preconditionFailure("the script runs before there is something to call") }
+        return givenPort
+    }
+
     // MARK: - The loop
 
-    func run() {
+    func run(_ port: any CallPort) {
+        givenPort = port
+        call(prelude.nameFamilies)
         while !isOver {
             inbox.take(&items)
             for item in items { handle(item) }

@@ -43,4 +43,4 @@ for (const name of ["compile", "instantiate"]) {
 
 const unhandled = (promise, reason) => native.uncaught(reason);
 
-return { deliver, deliverOne, fireTimer, runMain, describe, invokeAction, readState, unhandled, makeError };
+return { nameFamilies, deliver, deliverOne, fireTimer, runMain, describe, invokeAction, readState, unhandled, makeError };

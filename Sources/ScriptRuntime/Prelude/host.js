@@ -5,10 +5,16 @@ const operations = Object.create(null);  // full name → its record
 const nothing = Object.freeze({});
 const reserved = new Set(["timeoutMs", "signal"]);
 
-// Own properties, so that naming one costs no trap; what is missing is looked up in a prototype that explains.
 const host = group("host", familyNames, family);
-for (const name of familyNames()) {
-    Object.defineProperty(host, name, { get: () => family(name), enumerable: true, configurable: true });
+
+/**
+ * To be called once, before the script runs and when the host knows its families: they are own properties, so that
+ * naming one costs no trap; what is missing is looked up in a prototype that explains.
+ */
+function nameFamilies() {
+    for (const name of familyNames()) {
+        Object.defineProperty(host, name, { get: () => family(name), enumerable: true, configurable: true });
+    }
 }
 
 function familyNames() {
