@@ -20,12 +20,14 @@ public final class StreamTable: Sendable {
     ///
     /// - Returns: nil when `end` ended it.
     public func run<R: Sendable>(_ body: @escaping @Sendable (_ id: String) async throws -> R) async throws -> R? {
-        let id = state.withLock { state in
+        // In one step: whoever hears of the id at once may end it at once.
+        let (id, task) = state.withLock { state in
             state.last += 1
-            return String(state.last)
+            let id = String(state.last)
+            let task = Task { try await body(id) }
+            state.cancels[id] = { task.cancel() }
+            return (id, task)
         }
-        let task = Task { try await body(id) }
-        state.withLock { $0.cancels[id] = { task.cancel() } }
         do {
             let result = try await withTaskCancellationHandler {
                 try await task.value
