@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct LimitTests {
     @Test func anEndlessLoopIsStoppedAtItsLine() throws {
-        let project = Project(try FakePort(), limits: ScriptLimits(turnMs: 200))
+        let project = Project(try FakePort(), limits: ScriptLimits(turnMs: 200, memoryMB: 4_096))
         let start = Clock.now
         let record = project.run(
             """
@@ -32,12 +32,12 @@ import Testing
         "host.echo.back().then(() => { for (;;); })",
     ])
     func everyKindOfTurnIsWatched(_ text: String) throws {
-        let project = Project(try CallTests.port(), limits: ScriptLimits(turnMs: 150))
+        let project = Project(try CallTests.port(), limits: ScriptLimits(turnMs: 150, memoryMB: 4_096))
         #expect(project.run(text).failure?.code == "script.unresponsive")
     }
 
     @Test func shortTurnsMayGoOnForLong() throws {
-        let project = Project(try CallTests.port(), limits: ScriptLimits(turnMs: 200))
+        let project = Project(try CallTests.port(), limits: ScriptLimits(turnMs: 200, memoryMB: 4_096))
         let record = project.run(
             """
             const until = performance.now() + 500;

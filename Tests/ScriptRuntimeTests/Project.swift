@@ -26,7 +26,8 @@ final class Project: Sendable {
         func update(_ change: (inout Record) -> Void) { project.withLock { $0 }?.update(change) }
     }
 
-    init(_ port: FakePort, limits: ScriptLimits = ScriptLimits(), files: [String: String] = [:]) {
+    /// - Parameter limits: their memory is that of the whole process, which all suites share.
+    init(_ port: FakePort, limits: ScriptLimits = ScriptLimits(memoryMB: 4_096), files: [String: String] = [:]) {
         let box = Box()
         runtime = ScriptRuntime(
             port: port, limits: limits,

@@ -217,7 +217,7 @@ import Testing
         let text =
             "for (const f of [() => eval('1'), () => new Function('return 1')()]) { try { console.log(f()) } catch (e) { console.log(e.name) } }"
         #expect(Project.output(try FakePort(), text) == ["EvalError", "EvalError"])
-        let project = Project(try FakePort(), limits: ScriptLimits(allowsEval: true))
+        let project = Project(try FakePort(), limits: ScriptLimits(memoryMB: 4_096, allowsEval: true))
         #expect(project.run(text).lines == ["1", "1"])
     }
 
