@@ -26,6 +26,8 @@ final class Bluez: Sendable {
         var isLoaded = false
         var tree = ObjectTree()
         var subscriptions: [Subscription] = []
+        /// Of the advertisements of the present owner.
+        var gathering: Subscription?
     }
 
     init(bus: DBusBus = .system) { self.bus = bus }
@@ -162,9 +164,26 @@ final class Bluez: Sendable {
             return state.owner
         }
         guard owner != before else { return }
+        gather(from: owner, connection)
         if before != nil { lost(connection: false) }
         // The first owner is loaded by whoever starts; a later one is a daemon that came back.
         if owner != nil, !isLoaded, !starting.isRunning { load(connection) { _ in } }
+    }
+
+    /// Advertisements come by the hundred, and nobody need know of the next one at once.
+    private func gather(from owner: String?, _ connection: DBusConnection) {
+        let gathering = owner.map { owner in
+            connection.gather(
+                DBusGathering(
+                    sender: owner, interface: "org.bluez.Device1", properties: Device.advertisedProperties,
+                    interval: .milliseconds(100))
+            ) { [weak self] in self?.apply($0) }
+        }
+        let before = state.withLock { state in
+            defer { state.gathering = gathering }
+            return state.gathering
+        }
+        before?.cancel()
     }
 
     /// The daemon or the whole bus is gone: what it told no longer holds.
@@ -185,8 +204,8 @@ final class Bluez: Sendable {
     /// Hands over what is queued and closes the connection; blocks for that moment.
     func close() {
         let (connection, subscriptions) = state.withLock { state in
-            defer { (state.connection, state.subscriptions) = (nil, []) }
-            return (state.connection, state.subscriptions)
+            defer { (state.connection, state.subscriptions, state.gathering) = (nil, [], nil) }
+            return (state.connection, state.subscriptions + (state.gathering.map { [$0] } ?? []))
         }
         for subscription in subscriptions { subscription.cancel() }
         connection?.flush()

@@ -33,6 +33,11 @@ struct Device: Sendable, Hashable {
 
     init(path: String) { self.path = path }
 
+    /// What an advertisement changes, and nothing else does.
+    static let advertisedProperties: Set = [
+        "RSSI", "TxPower", "ManufacturerData", "ServiceData", "AdvertisingFlags", "AdvertisingData",
+    ]
+
     /// The adapter's path, above the device's.
     var adapterPath: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path }
 
