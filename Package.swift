@@ -14,6 +14,7 @@ let families: [Family] = [
     Family("Bluetooth", needs: .bluez, .glib, kit: dbus),
     Family("Cookies", kit: transport),
     Family("Crypto", needs: .openssl),
+    Family("Database", kit: sqlite),
     Family("Device"),
     Family("Files"),
     Family("Http", kit: transport),

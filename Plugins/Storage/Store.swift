@@ -100,9 +100,3 @@ final class Store: Sendable {
         return report
     }
 }
-
-extension SQLiteConnection {
-    fileprivate mutating func with<R>(_ body: (inout SQLiteConnection) throws(HostError) -> R) throws(HostError) -> R {
-        try body(&self)
-    }
-}

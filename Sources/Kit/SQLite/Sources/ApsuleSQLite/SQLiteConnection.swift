@@ -18,6 +18,7 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
     private var uses: UInt64
     private let handle: SQLiteHandle
     let family: String
+    private let guarding: SQLiteGuard?
 
     /// How a database is opened.
     public enum Mode: Sendable {
@@ -38,26 +39,44 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
     ///   - family: what error codes start with.
     ///   - busyTimeout: milliseconds to wait for another process.
     ///   - maximumBytes: the size the file may grow to before `full`; nil for no limit.
+    ///   - guarding: what statements of others may not do; nil where all of them are the program's own.
     /// - Throws: `<family>.cannot_open`, `corrupt`, `busy`, `full`.
     public init(
-        path: String, mode: Mode = .create, family: String, busyTimeout: Int32 = 5000, maximumBytes: Int64? = nil
+        path: String, mode: Mode = .create, family: String, busyTimeout: Int32 = 5000, maximumBytes: Int64? = nil,
+        guarding: SQLiteGuard? = nil
     ) throws(HostError) {
-        handle = try SQLiteHandle(path, mode, family, busyTimeout: busyTimeout, maximumBytes: maximumBytes)
+        handle = try SQLiteHandle(path, mode, family, busyTimeout: busyTimeout, maximumBytes: maximumBytes, guarding)
         self.family = family
+        self.guarding = guarding
         statements = [:]
         uses = 0
     }
 
     /// Runs one statement.
     ///
-    /// - Returns: how many rows it inserted, changed or deleted.
+    /// - Returns: how many rows it inserted, changed or deleted, with those that triggers and foreign keys did.
     @discardableResult
     public mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(HostError) -> Int {
-        let statement = try prepared(sql, values)
-        defer { statement.reset() }
-        let before = sqlite3_total_changes64(handle.pointer)
-        while try statement.step() {}
-        return Int(sqlite3_total_changes64(handle.pointer) - before)
+        let before = totalChanges
+        try forEachRow(sql, values) { _ in true }
+        return totalChanges - before
+    }
+
+    /// The rows that were inserted, changed or deleted since the database was opened, by whatever.
+    public var totalChanges: Int { Int(sqlite3_total_changes64(handle.pointer)) }
+
+    /// The rows that the last INSERT, UPDATE or DELETE itself concerned.
+    public var lastChanges: Int { Int(sqlite3_changes64(handle.pointer)) }
+
+    /// Whether a transaction is open.
+    public var isInTransaction: Bool { sqlite3_get_autocommit(handle.pointer) == 0 }
+
+    /// What a statement does, without running it.
+    ///
+    /// - Returns: the names of the columns of its rows, none where it gives none; whether it leaves the database as it is.
+    public mutating func look(at sql: String) throws(HostError) -> (columns: [String], isReadOnly: Bool) {
+        let statement = try prepared(sql)
+        return (statement.columns, statement.isReadOnly)
     }
 
     /// Runs one statement and gives its rows.
@@ -74,7 +93,8 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
     public mutating func forEachRow(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (SQLiteRow) throws(HostError) -> Bool
     ) throws(HostError) {
-        let statement = try prepared(sql, values)
+        let statement = try prepared(sql)
+        try statement.bind(values)
         defer { statement.reset() }
         let columns = statement.columns
         while try statement.step() {
@@ -95,21 +115,47 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
             return result
         } catch {
             // SQLite has rolled back by itself after a full disk, say.
-            if sqlite3_get_autocommit(handle.pointer) == 0 { _ = try? execute("ROLLBACK") }
+            if isInTransaction { _ = try? execute("ROLLBACK") }
             throw error
         }
+    }
+
+    /// As `transaction`, and within one that is open as a part of it.
+    public mutating func change<R>(_ body: (inout SQLiteConnection) throws(HostError) -> R) throws(HostError) -> R {
+        guard isInTransaction else { return try transaction(body) }
+        try execute("SAVEPOINT apsule_change")
+        do {
+            let result = try body(&self)
+            try execute("RELEASE apsule_change")
+            return result
+        } catch {
+            if isInTransaction {
+                _ = try? execute("ROLLBACK TO apsule_change")
+                _ = try? execute("RELEASE apsule_change")
+            }
+            throw error
+        }
+    }
+
+    /// Hands itself to `body`: for one that is there perhaps, `try database?.with(body)`.
+    public mutating func with<R>(_ body: (inout SQLiteConnection) throws(HostError) -> R) throws(HostError) -> R {
+        try body(&self)
     }
 
     /// Row id of the last insert.
     public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle.pointer) }
 
-    private mutating func prepared(_ sql: String, _ values: [SQLiteValue]) throws(HostError) -> SQLiteStatement {
+    private mutating func prepared(_ sql: String) throws(HostError) -> SQLiteStatement {
         uses += 1
         let statement: SQLiteStatement
         if let known = statements[sql] {
             statement = known
         } else {
-            statement = try SQLiteStatement(sql, database: handle.pointer, family: family)
+            do throws(HostError) {
+                statement = try SQLiteStatement(sql, database: handle.pointer, family: family)
+            } catch {
+                throw refusal(error)
+            }
             if statements.count >= Self.greatestCache {
                 let oldest = statements.min { $0.value.lastUse < $1.value.lastUse }
                 if let oldest { statements[oldest.key] = nil }
@@ -117,7 +163,12 @@ public struct SQLiteConnection: ~Copyable, @unchecked Sendable {
             statements[sql] = statement
         }
         statement.lastUse = uses
-        try statement.bind(values)
         return statement
+    }
+
+    /// What the guard refused, by its name.
+    private func refusal(_ error: HostError) -> HostError {
+        guard error.sqliteCode.map({ $0 & 0xff }) == SQLITE_AUTH, let what = guarding?.refused else { return error }
+        return HostError("\(family).not_allowed", "\(what) is not for this database.", details: ["what": .string(what)])
     }
 }

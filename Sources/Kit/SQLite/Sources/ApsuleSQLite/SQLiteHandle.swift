@@ -11,7 +11,8 @@ public struct SQLiteHandle: ~Copyable {
     let pointer: OpaquePointer
 
     init(
-        _ path: String, _ mode: SQLiteConnection.Mode, _ family: String, busyTimeout: Int32, maximumBytes: Int64?
+        _ path: String, _ mode: SQLiteConnection.Mode, _ family: String, busyTimeout: Int32, maximumBytes: Int64?,
+        _ guarding: SQLiteGuard?
     ) throws(HostError) {
         let access =
             switch mode {
@@ -24,6 +25,7 @@ public struct SQLiteHandle: ~Copyable {
         if code == SQLITE_OK, let opened {
             sqlite3_busy_timeout(opened, busyTimeout)
             code = Self.setUp(opened, mode, busyTimeout: busyTimeout, maximumBytes: maximumBytes)
+            if code == SQLITE_OK, let guarding { code = guarding.set(up: opened) }
         }
         guard code == SQLITE_OK, let opened else {
             defer { sqlite3_close_v2(opened) }

@@ -16,18 +16,23 @@ final class SQLiteStatement {
     /// It makes SQLite copy what is bound: the values do not outlive the call.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// - Throws: `sql_error` also for text after the first statement, which would be ignored silently.
+    /// - Throws: `sql_error` also for what stands after the first statement, which would be ignored silently.
     init(_ sql: String, database: OpaquePointer, family: String) throws(HostError) {
+        // SQLite reads no further.
+        guard !sql.utf8.contains(0) else {
+            throw HostError(sqlite: SQLITE_ERROR, "a zero character in the statement", family: family)
+        }
         var statement: OpaquePointer?
         var sql = sql
-        let (code, rest) = sql.withUTF8 { text in
+        let (code, hasMore) = sql.withUTF8 { text in
             text.withMemoryRebound(to: CChar.self) { text in
                 var tail: UnsafePointer<CChar>?
                 let code = sqlite3_prepare_v3(
                     database, text.baseAddress, Int32(clamping: text.count), UInt32(SQLITE_PREPARE_PERSISTENT),
                     &statement, &tail)
-                guard let base = text.baseAddress, let tail else { return (code, false) }
-                return (code, text[(tail - base)...].contains { $0 > 0x20 && $0 != 0x3b })
+                guard code == SQLITE_OK, let base = text.baseAddress, let tail else { return (code, false) }
+                let rest = UnsafeBufferPointer(rebasing: text[(tail - base)...])
+                return (code, Self.hasStatement(rest, database))
             }
         }
         guard code == SQLITE_OK else { throw Self.error(code, database, family) }
@@ -36,8 +41,28 @@ final class SQLiteStatement {
         self.database = database
         self.family = family
         // Only from here on does deinit run.
-        if rest { throw HostError(sqlite: SQLITE_ERROR, "more than one statement", family: family) }
+        if hasMore { throw HostError(sqlite: SQLITE_ERROR, "more than one statement", family: family) }
     }
+
+    /// Whether a text is more than spaces, semicolons and comments.
+    private static func hasStatement(_ text: UnsafeBufferPointer<CChar>, _ database: OpaquePointer) -> Bool {
+        var rest = text[...]
+        while rest.contains(where: { $0 > 0x20 && $0 != 0x3b }) {
+            var next: OpaquePointer?
+            var tail: UnsafePointer<CChar>?
+            let part = UnsafeBufferPointer(rebasing: rest)
+            let code = sqlite3_prepare_v3(database, part.baseAddress, Int32(clamping: part.count), 0, &next, &tail)
+            sqlite3_finalize(next)
+            guard code == SQLITE_OK, next == nil, let base = part.baseAddress, let tail, tail > base else {
+                return true
+            }
+            rest = rest.dropFirst(tail - base)
+        }
+        return false
+    }
+
+    /// Whether it leaves the database as it is.
+    var isReadOnly: Bool { sqlite3_stmt_readonly(pointer) != 0 }
 
     deinit { sqlite3_finalize(pointer) }
 
